@@ -1,0 +1,2 @@
+//! Scenarios, runs, samples, reports.
+#![forbid(unsafe_code)]

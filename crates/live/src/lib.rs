@@ -1,0 +1,2 @@
+//! Ports and the clock that ticks.
+

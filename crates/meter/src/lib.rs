@@ -1,0 +1,2 @@
+//! Frames in, measures out.
+#![forbid(unsafe_code)]

@@ -1,0 +1,2 @@
+//! Media and the clock that jumps.
+#![forbid(unsafe_code)]

@@ -1,0 +1,2 @@
+//! Protocol machines, loads and faults; no clock, no sockets.
+#![forbid(unsafe_code)]

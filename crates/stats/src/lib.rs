@@ -1,0 +1,2 @@
+//! Numbers and their uncertainty.
+#![forbid(unsafe_code)]

@@ -1,0 +1,4 @@
+//! The command.
+#![forbid(unsafe_code)]
+
+fn main() {}

@@ -1,0 +1,2 @@
+//! Octets and their meaning: frames, PDUs, capture files.
+#![forbid(unsafe_code)]

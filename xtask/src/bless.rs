@@ -1,0 +1,15 @@
+//! `cargo xtask bless`: runs the tests so that they rewrite what they expect. Read the diff after.
+
+use crate::cargo;
+use std::path::Path;
+
+/// Reruns `cargo test` over the workspace, or with `arguments`, with leave to rewrite.
+pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<(), String> {
+    let mut command = cargo(root, &["test"]);
+    command.env("BLESS", "1").env("INSTA_UPDATE", "always");
+    if arguments.is_empty() {
+        command.arg("--workspace");
+    }
+    let status = command.args(arguments).status().map_err(|e| format!("cannot run cargo: {e}"))?;
+    if status.success() { Ok(()) } else { Err("some tests fail even when blessed".to_owned()) }
+}

@@ -1,0 +1,190 @@
+//! `cargo xtask new KIND NAME`: makes the files of a new part from templates, and says which lines
+//! to add by hand. Lists are written by hand, so nothing is added to an existing file.
+//!
+//! A template has places to be filled in; `cargo xtask tidy` finds those that are left.
+
+use std::fs;
+use std::path::Path;
+
+/// A file to make: its path and its text, both with `{{name}}` where the name goes.
+struct File {
+    path: &'static str,
+    text: &'static str,
+}
+
+/// A kind of part: its files, and what is left to be done by hand.
+struct Kind {
+    name: &'static str,
+    files: &'static [File],
+    by_hand: &'static [&'static str],
+}
+
+/// All kinds. ARCHITECTURE.md, `To add X`, says the same in prose.
+const KINDS: [Kind; 6] = [
+    Kind {
+        name: "protocol",
+        files: &[File {
+            path: "crates/wire/src/{{name}}.rs",
+            text: include_str!("../templates/protocol.rs.txt"),
+        }],
+        by_hand: &[
+            "crates/wire/src/lib.rs: pub mod {{name}};",
+            "crates/wire/src/dissect.rs: a variant of Layer, and the arm that decodes it",
+            "crates/wire/tests/it/round_trip.rs: decode(encode(pdu)) == pdu",
+        ],
+    },
+    Kind {
+        name: "measure",
+        files: &[File {
+            path: "crates/meter/src/measure/{{name}}.rs",
+            text: include_str!("../templates/measure.rs.txt"),
+        }],
+        by_hand: &[
+            "crates/meter/src/measure/mod.rs: mod {{name}}; and its place in the list",
+            "crates/meter/tests/cases: frames in, this measure out",
+            "crates/tidewire/help/metrics.md: formula, unit, what it cannot tell",
+        ],
+    },
+    Kind {
+        name: "medium",
+        files: &[
+            File {
+                path: "crates/sim/src/medium/{{name}}.rs",
+                text: include_str!("../templates/medium.rs.txt"),
+            },
+            File {
+                path: "crates/sim/tests/it/{{name}}.rs",
+                text: include_str!("../templates/theory.rs.txt"),
+            },
+        ],
+        by_hand: &[
+            "crates/sim/src/medium/mod.rs: pub mod {{name}};",
+            "crates/sim/tests/it/main.rs: mod {{name}};",
+            "crates/bench/src/scenario: a kind of medium",
+            "crates/tidewire/help/media.md: a paragraph",
+        ],
+    },
+    Kind {
+        name: "fault",
+        files: &[File {
+            path: "crates/stack/src/fault/{{name}}.rs",
+            text: include_str!("../templates/fault.rs.txt"),
+        }],
+        by_hand: &[
+            "crates/stack/src/fault/mod.rs: mod {{name}}; and its place in the plan",
+            "crates/bench/src/scenario: a field of the faults",
+            "crates/tidewire/help/faults.md: a line",
+        ],
+    },
+    Kind {
+        name: "workload",
+        files: &[File {
+            path: "crates/stack/src/load/{{name}}.rs",
+            text: include_str!("../templates/workload.rs.txt"),
+        }],
+        by_hand: &[
+            "crates/stack/src/load/mod.rs: mod {{name}}; and a variant of Pattern",
+            "crates/bench/src/scenario: a kind of pattern",
+            "crates/tidewire/help/scenario.md: a line",
+        ],
+    },
+    Kind {
+        name: "scenario",
+        files: &[File {
+            path: "scenarios/{{name}}.toml",
+            text: include_str!("../templates/scenario.toml.txt"),
+        }],
+        by_hand: &["crates/bench/src: the list of scenarios built into the command"],
+    },
+];
+
+/// Makes the files below `root`.
+pub(crate) fn run(root: &Path, kind: &str, name: &str) -> Result<(), String> {
+    let Some(kind) = KINDS.iter().find(|known| known.name == kind) else {
+        let names = KINDS.map(|kind| kind.name).join(", ");
+        return Err(format!("no such kind: {kind} (there are {names})"));
+    };
+    check_name(kind.name, name)?;
+    let filled = |text: &str| text.replace("{{name}}", name);
+    let paths: Vec<String> = kind.files.iter().map(|file| filled(file.path)).collect();
+    if let Some(there) = paths.iter().find(|path| root.join(path).exists()) {
+        return Err(format!("{there} is there already"));
+    }
+    for (file, path) in kind.files.iter().zip(&paths) {
+        write(&root.join(path), &filled(file.text))?;
+        println!("made {path}");
+    }
+    println!("now by hand:");
+    for line in kind.by_hand {
+        println!("  {}", filled(line));
+    }
+    Ok(())
+}
+
+/// Modules are named in snake case, scenarios like files.
+fn check_name(kind: &str, name: &str) -> Result<(), String> {
+    let joint = if kind == "scenario" { '-' } else { '_' };
+    let is_fit = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == joint;
+    if name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(is_fit) {
+        return Ok(());
+    }
+    Err(format!("not a name for a {kind}: {name} (small letters, digits and `{joint}`)"))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    let complaint = |e: std::io::Error| format!("cannot write {}: {e}", path.display());
+    let folder = path.parent().expect("every template lies in a folder");
+    fs::create_dir_all(folder).and_then(|()| fs::write(path, text)).map_err(complaint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_makes_its_files_once_and_fills_in_the_name() {
+        let folder = Folder(std::env::temp_dir().join(format!("xtask-{}", std::process::id())));
+        for kind in &KINDS {
+            run(&folder.0, kind.name, "sample").unwrap();
+            for file in kind.files {
+                let path = file.path.replace("{{name}}", "sample");
+                let text = fs::read_to_string(folder.0.join(&path)).unwrap();
+                assert!(text.contains("sample") && !text.contains("{{"), "{path}: {text}");
+            }
+            let again = run(&folder.0, kind.name, "sample").unwrap_err();
+            assert!(again.ends_with("is there already"), "{again}");
+        }
+    }
+
+    /// A folder that goes away with its test.
+    struct Folder(std::path::PathBuf);
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            drop(fs::remove_dir_all(&self.0));
+        }
+    }
+
+    #[test]
+    fn a_new_scenario_is_toml() {
+        let template = KINDS.iter().find(|kind| kind.name == "scenario").unwrap();
+        let table: toml::Table = template.files[0].text.parse().unwrap();
+        assert_eq!(table.get("version").and_then(toml::Value::as_integer), Some(1));
+    }
+
+    #[test]
+    fn a_name_that_no_module_can_have_is_refused() {
+        for (kind, name) in [("protocol", "EsIs"), ("protocol", "es-is"), ("scenario", "a_b")] {
+            assert!(check_name(kind, name).is_err(), "{kind} {name}");
+        }
+        for (kind, name) in [("protocol", "es_is"), ("scenario", "status-csma")] {
+            assert_eq!(check_name(kind, name), Ok(()));
+        }
+    }
+
+    #[test]
+    fn an_unknown_kind_is_refused_with_the_kinds_there_are() {
+        let complaint = run(Path::new("."), "widget", "x").unwrap_err();
+        assert!(complaint.starts_with("no such kind: widget (there are protocol, "), "{complaint}");
+    }
+}

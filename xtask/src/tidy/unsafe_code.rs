@@ -1,0 +1,45 @@
+//! Every crate but `live` forbids unsafe code in its own words: the workspace's lint only denies it.
+
+use super::Rule;
+use crate::tree::Tree;
+
+pub(super) const RULE: Rule = Rule { name: "unsafe_code", check };
+
+const WORDS: &str = "#![forbid(unsafe_code)]";
+
+fn check(tree: &Tree) -> Vec<String> {
+    let mut finds = Vec::new();
+    for name in tree.crates().into_iter().filter(|name| *name != "live") {
+        let tops = ["lib.rs", "main.rs"].map(|file| format!("crates/{name}/src/{file}"));
+        for top in tops {
+            let Some(text) = tree.text(&top) else { continue };
+            if !text.lines().any(|line| line == WORDS) {
+                finds.push(format!("{top}: does not say {WORDS}"));
+            }
+        }
+    }
+    finds
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::check;
+    use super::*;
+
+    #[test]
+    fn a_crate_that_does_not_forbid_it_is_found() {
+        let says = format!("//! A crate.\n{WORDS}\n");
+        check(
+            &RULE,
+            &[
+                ("crates/live/Cargo.toml", ""),
+                ("crates/live/src/lib.rs", "//! Ports.\n"),
+                ("crates/sim/Cargo.toml", ""),
+                ("crates/sim/src/lib.rs", "//! Media.\n"),
+                ("crates/wire/Cargo.toml", ""),
+                ("crates/wire/src/lib.rs", &says),
+            ],
+            &["crates/sim/src/lib.rs: does not say #![forbid(unsafe_code)]"],
+        );
+    }
+}
