@@ -1,2 +1,14 @@
-//! Octets and their meaning: frames, PDUs, capture files.
+//! Octets and their meaning.
+//!
+//! One file per protocol. Each knows how to turn octets into a borrowed `Pdu<'_>`, how to turn that
+//! back into octets, and how to print it on one line. Nothing here keeps state, reads a clock or
+//! touches the operating system; nothing here panics, whatever the octets.
 #![forbid(unsafe_code)]
+#![deny(clippy::indexing_slicing)]
+
+pub mod addr;
+pub mod checksum;
+pub mod packet;
+pub mod read;
+pub mod time;
+pub mod units;

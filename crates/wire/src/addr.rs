@@ -1,0 +1,168 @@
+//! Addresses: of a station (MAC), of a service in it (SAP), of a network entity (NSAP).
+
+use core::fmt;
+use core::str::FromStr;
+
+/// A 48-bit station address, in the order of the octets on the wire.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Mac(pub [u8; 6]);
+
+impl Mac {
+    /// Every station.
+    pub const BROADCAST: Self = Self([0xFF; 6]);
+
+    /// A locally administered individual address that tells its station's number.
+    #[must_use]
+    pub const fn local(station: u32) -> Self {
+        let [a, b, c, d] = station.to_be_bytes();
+        Self([0x02, 0x00, a, b, c, d])
+    }
+
+    /// Whether it names a group of stations (the I/G bit).
+    #[must_use]
+    pub const fn is_group(self) -> bool {
+        let Self([first, ..]) = self;
+        first & 0x01 != 0
+    }
+}
+
+impl fmt::Display for Mac {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self([a, b, c, d, e, g]) = self;
+        write!(f, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{g:02x}")
+    }
+}
+
+impl fmt::Debug for Mac {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// Text that is no address of the kind asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NotAnAddress {
+    /// What it should have looked like.
+    pub expected: &'static str,
+}
+
+impl fmt::Display for NotAnAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "not an address: expected {}", self.expected)
+    }
+}
+
+impl core::error::Error for NotAnAddress {}
+
+impl FromStr for Mac {
+    type Err = NotAnAddress;
+
+    /// Reads six hexadecimal octets with `:` or `-` between them.
+    fn from_str(text: &str) -> Result<Self, NotAnAddress> {
+        let complaint = NotAnAddress { expected: "a station address such as 02:00:00:00:00:01" };
+        let mut octets = [0; 6];
+        let mut parts = text.split([':', '-']);
+        for octet in &mut octets {
+            let part = parts.next().filter(|p| (1..=2).contains(&p.len())).ok_or(complaint)?;
+            *octet = u8::from_str_radix(part, 16).map_err(|_| complaint)?;
+        }
+        if parts.next().is_some() { Err(complaint) } else { Ok(Self(octets)) }
+    }
+}
+
+/// A link service access point (LSAP) as it stands in DSAP or SSAP, without the I/G or C/R bit's meaning.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Sap(pub u8);
+
+impl Sap {
+    /// The station itself: the null SAP.
+    pub const NULL: Self = Self(0x00);
+    /// ISO network layer protocols (CLNP, its inactive subset, ES-IS, IS-IS).
+    pub const ISO_NETWORK: Self = Self(0xFE);
+    /// SNAP.
+    pub const SNAP: Self = Self(0xAA);
+    /// Every SAP of a station.
+    pub const GLOBAL: Self = Self(0xFF);
+
+    /// Whether it names a group of SAPs (the I/G bit of a DSAP).
+    #[must_use]
+    pub const fn is_group(self) -> bool {
+        self.0 & 0x01 != 0
+    }
+}
+
+impl fmt::Display for Sap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:02x}", self.0)
+    }
+}
+
+impl fmt::Debug for Sap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// A network service access point address: up to 20 octets, the last of which selects the user.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Nsap {
+    length: u8,
+    octets: [u8; 20],
+}
+
+impl Nsap {
+    /// An NSAP of these octets; `None` where there are more than 20.
+    #[must_use]
+    pub fn new(octets: &[u8]) -> Option<Self> {
+        let mut nsap = Self { length: u8::try_from(octets.len()).ok()?, octets: [0; 20] };
+        nsap.octets.get_mut(..octets.len())?.copy_from_slice(octets);
+        Some(nsap)
+    }
+
+    /// Its octets.
+    #[must_use]
+    pub fn octets(&self) -> &[u8] {
+        self.octets.get(..usize::from(self.length)).unwrap_or_default()
+    }
+}
+
+impl fmt::Display for Nsap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.length == 0 {
+            return f.write_str("-");
+        }
+        self.octets().iter().try_for_each(|octet| write!(f, "{octet:02x}"))
+    }
+}
+
+impl fmt::Debug for Nsap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_station_address_reads_as_it_prints() {
+        let mac: Mac = "02-00-5e-10-00-FF".parse().unwrap();
+        assert_eq!(mac.to_string(), "02:00:5e:10:00:ff");
+        assert!(Mac::BROADCAST.is_group() && !mac.is_group());
+        for text in
+            ["", "02:00:00:00:00", "02:00:00:00:00:01:02", "02:00:00:00:00:xyz", "1:2:3:4:5:"]
+        {
+            assert!(text.parse::<Mac>().is_err(), "{text:?} was taken for an address");
+        }
+    }
+
+    #[test]
+    fn an_nsap_has_at_most_twenty_octets() {
+        assert_eq!(
+            Nsap::new(&[0x47, 0x00, 0x05]).map(|n| n.to_string()).as_deref(),
+            Some("470005")
+        );
+        assert_eq!(Nsap::new(&[0; 21]), None);
+    }
+}
