@@ -11,4 +11,5 @@ pub mod checksum;
 pub mod packet;
 pub mod read;
 pub mod time;
+pub mod tp;
 pub mod units;

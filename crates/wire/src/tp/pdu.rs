@@ -1,0 +1,517 @@
+//! A TPDU understood: its fixed part field by field, its parameters, its user data.
+
+use super::{Kind, Parameter, Parameters, Raw, Reference};
+use crate::read::{Malformed, Reader};
+use core::fmt;
+
+/// How sequence numbers are written, agreed when the connection opens.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Format {
+    /// A class 0 or 1 DT: no reference, one octet of number.
+    Class0,
+    /// 7-bit numbers, 4-bit credit.
+    Normal,
+    /// 31-bit numbers, 16-bit credit.
+    Extended,
+}
+
+impl Format {
+    /// Octets of the fixed part, after the length indicator, of a TPDU of `kind`.
+    const fn fixed_octets(self, kind: Kind) -> usize {
+        match (self, kind) {
+            (_, Kind::Cr | Kind::Cc | Kind::Dr) => 6,
+            (_, Kind::Dc) => 5,
+            (Self::Class0, Kind::Dt) => 2,
+            (_, Kind::Er) => 4,
+            (Self::Class0 | Self::Normal, Kind::Dt | Kind::Ed | Kind::Ea | Kind::Ak | Kind::Rj) => {
+                4
+            }
+            (Self::Extended, Kind::Dt | Kind::Ed | Kind::Ea) => 7,
+            (Self::Extended, Kind::Ak | Kind::Rj) => 9,
+        }
+    }
+
+    /// One more than the largest sequence number: 2^7 or 2^31.
+    #[must_use]
+    pub const fn modulus(self) -> u32 {
+        match self {
+            Self::Class0 | Self::Normal => 1 << 7,
+            Self::Extended => 1 << 31,
+        }
+    }
+
+    /// The format a TPDU seems to be in, for readers that did not see the connection open.
+    ///
+    /// The length indicator alone does not tell (a parameter of odd length moves it), so a format fits
+    /// only where the variable part it leaves is whole and made of parameters this TPDU has.
+    #[must_use]
+    pub fn guess(raw: &Raw<'_>) -> Option<Self> {
+        let header = raw.header();
+        if raw.kind == Kind::Dt && header.len() == 3 {
+            return Some(Self::Class0);
+        }
+        let fits = |format: &Self| {
+            let variable = header.get(format.fixed_octets(raw.kind) + 1..);
+            let parameters = variable.map(|octets| Parameters::decode(raw.kind, octets));
+            matches!(parameters, Some(Ok(parameters)) if parameters.are_known())
+        };
+        let whole = |format: &Self| {
+            let variable = header.get(format.fixed_octets(raw.kind) + 1..);
+            variable.is_some_and(|octets| Parameters::decode(raw.kind, octets).is_ok())
+        };
+        let formats = [Self::Normal, Self::Extended];
+        formats.into_iter().find(fits).or_else(|| formats.into_iter().find(whole))
+    }
+}
+
+/// CLASS OPTION: the class and what goes with it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ClassOption {
+    /// The class, 0 to 4 (other values are nobody's).
+    pub class: u8,
+    /// Whether sequence numbers and credit are in the extended format (classes 2, 3, 4).
+    pub extended: bool,
+    /// Whether class 2 goes without explicit flow control.
+    pub without_flow_control: bool,
+    /// The two bits nobody uses, as they came.
+    pub reserved: u8,
+}
+
+impl ClassOption {
+    /// Class 4 in this format.
+    #[must_use]
+    pub const fn class4(extended: bool) -> Self {
+        Self { class: 4, extended, without_flow_control: false, reserved: 0 }
+    }
+
+    /// From the octet on the wire.
+    #[must_use]
+    pub const fn from_octet(octet: u8) -> Self {
+        Self {
+            class: octet >> 4,
+            extended: octet & 0x02 != 0,
+            without_flow_control: octet & 0x01 != 0,
+            reserved: octet & 0x0C,
+        }
+    }
+
+    /// As the octet on the wire.
+    #[must_use]
+    pub const fn to_octet(self) -> u8 {
+        self.class << 4
+            | (self.extended as u8) << 1
+            | self.without_flow_control as u8
+            | self.reserved & 0x0C
+    }
+
+    /// The format of the connection's TPDUs if this is what both sides settle on.
+    #[must_use]
+    pub const fn format(self) -> Format {
+        match (self.class, self.extended) {
+            (0 | 1, _) => Format::Class0,
+            (_, true) => Format::Extended,
+            (_, false) => Format::Normal,
+        }
+    }
+}
+
+/// CR or CC: a connection asked for or confirmed.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Connect<'a> {
+    /// CDT: how many DTs the sender will take to begin with, 0 to 15.
+    pub credit: u8,
+    /// DST-REF: zero in CR.
+    pub destination_reference: Reference,
+    /// SRC-REF: the sender's name for the connection.
+    pub source_reference: Reference,
+    /// CLASS OPTION: the class preferred (CR) or settled on (CC).
+    pub class: ClassOption,
+    /// The variable part.
+    pub parameters: Parameters<'a>,
+    /// User data, up to 32 octets.
+    pub data: &'a [u8],
+}
+
+/// DR: an end put to a connection, or a refusal of one.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Disconnect<'a> {
+    /// DST-REF: the receiver's name for the connection.
+    pub destination_reference: Reference,
+    /// SRC-REF: the sender's name; zero where it never had one.
+    pub source_reference: Reference,
+    /// Why (ISO 8073 13.5.3).
+    pub reason: u8,
+    /// The variable part.
+    pub parameters: Parameters<'a>,
+    /// User data, up to 64 octets.
+    pub data: &'a [u8],
+}
+
+/// DC: the end agreed to.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct DisconnectConfirm<'a> {
+    /// DST-REF.
+    pub destination_reference: Reference,
+    /// SRC-REF.
+    pub source_reference: Reference,
+    /// The variable part.
+    pub parameters: Parameters<'a>,
+}
+
+/// DT: a piece of a TSDU.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Data<'a> {
+    /// How its number is written.
+    pub format: Format,
+    /// DST-REF; zero in class 0 and 1, whose DTs carry none.
+    pub destination_reference: Reference,
+    /// TPDU-NR: its place among the DTs of this direction, modulo the format's modulus.
+    pub number: u32,
+    /// EOT: whether it ends its TSDU.
+    pub end_of_tsdu: bool,
+    /// ROA: whether an AK is asked for at once (1995 edition).
+    pub acknowledgement_requested: bool,
+    /// The variable part.
+    pub parameters: Parameters<'a>,
+    /// User data.
+    pub data: &'a [u8],
+}
+
+/// ED: up to 16 octets that overtake normal data.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Expedited<'a> {
+    /// How its number is written.
+    pub format: Format,
+    /// DST-REF.
+    pub destination_reference: Reference,
+    /// EDTPDU-NR: its place among the EDs of this direction.
+    pub number: u32,
+    /// The variable part.
+    pub parameters: Parameters<'a>,
+    /// User data.
+    pub data: &'a [u8],
+}
+
+/// AK, or RJ, which has the same shape.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Acknowledgement<'a> {
+    /// How numbers and credit are written.
+    pub format: Format,
+    /// DST-REF.
+    pub destination_reference: Reference,
+    /// YR-TU-NR: the DT expected next; all before it have arrived.
+    pub next: u32,
+    /// CDT: how many DTs from there on may be sent.
+    pub credit: u16,
+    /// The variable part.
+    pub parameters: Parameters<'a>,
+}
+
+/// EA: an ED has arrived.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct ExpeditedAcknowledgement<'a> {
+    /// How its number is written.
+    pub format: Format,
+    /// DST-REF.
+    pub destination_reference: Reference,
+    /// YR-EDTU-NR: the number of the ED it acknowledges.
+    pub number: u32,
+    /// The variable part.
+    pub parameters: Parameters<'a>,
+}
+
+/// ER: a TPDU was not understood.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Rejected<'a> {
+    /// DST-REF.
+    pub destination_reference: Reference,
+    /// Why: 0 no reason, 1 parameter code, 2 TPDU type, 3 parameter value.
+    pub cause: u8,
+    /// The variable part.
+    pub parameters: Parameters<'a>,
+}
+
+/// A TPDU of any kind.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Pdu<'a> {
+    /// Connection request.
+    Cr(Connect<'a>),
+    /// Connection confirm.
+    Cc(Connect<'a>),
+    /// Disconnect request.
+    Dr(Disconnect<'a>),
+    /// Disconnect confirm.
+    Dc(DisconnectConfirm<'a>),
+    /// Data.
+    Dt(Data<'a>),
+    /// Expedited data.
+    Ed(Expedited<'a>),
+    /// Data acknowledgement.
+    Ak(Acknowledgement<'a>),
+    /// Expedited data acknowledgement.
+    Ea(ExpeditedAcknowledgement<'a>),
+    /// Reject.
+    Rj(Acknowledgement<'a>),
+    /// TPDU error.
+    Er(Rejected<'a>),
+}
+
+/// EOT, and the bit an AK or EA must leave zero.
+const TOP: (u8, u32) = (0x80, 0x8000_0000);
+
+/// A sequence number and the bit above it.
+fn number(
+    reader: &mut Reader<'_>,
+    format: Format,
+    field: &'static str,
+) -> Result<(u32, bool), Malformed> {
+    if format == Format::Extended {
+        let word = reader.u32(field)?;
+        Ok((word & !TOP.1, word & TOP.1 != 0))
+    } else {
+        let octet = reader.u8(field)?;
+        Ok((u32::from(octet & !TOP.0), octet & TOP.0 != 0))
+    }
+}
+
+impl<'a> Pdu<'a> {
+    /// The meaning of one TPDU, in the format its connection agreed on, or in the one it seems to be in.
+    ///
+    /// # Errors
+    /// Names the field that cannot be read; offsets count from the length indicator.
+    pub fn decode(raw: &Raw<'a>, format: Option<Format>) -> Result<Self, Malformed> {
+        let guessed = match (raw.kind, format) {
+            (Kind::Dt, Some(format)) if raw.header_octets > 3 => Some(format),
+            (Kind::Ed | Kind::Ak | Kind::Ea | Kind::Rj, Some(format)) => Some(format),
+            (Kind::Cr | Kind::Cc | Kind::Dr | Kind::Dc | Kind::Er, _) => Some(Format::Normal),
+            _ => Format::guess(raw),
+        };
+        let format = guessed.ok_or(Malformed { field: "length indicator", offset: 0 })?;
+        let fixed = format.fixed_octets(raw.kind) + 1;
+        let Some((fixed_part, variable)) = raw.header().split_at_checked(fixed) else {
+            return Err(Malformed { field: "length indicator", offset: 0 });
+        };
+        let parameters =
+            Parameters::decode(raw.kind, variable).map_err(|complaint| complaint.within(fixed))?;
+        let mut reader = Reader::new(fixed_part);
+        reader.u8("length indicator")?;
+        let low = reader.u8("TPDU code")? & 0x0F;
+        match raw.kind {
+            Kind::Cr | Kind::Cc | Kind::Dr | Kind::Dc => {
+                Self::of_connection(raw, low, &mut reader, parameters)
+            }
+            Kind::Dt | Kind::Ed => Self::with_data(raw, low, format, &mut reader, parameters),
+            Kind::Ak | Kind::Ea | Kind::Rj | Kind::Er => {
+                Self::without_data(raw, low, format, &mut reader, parameters)
+            }
+        }
+    }
+
+    fn of_connection(
+        raw: &Raw<'a>,
+        credit: u8,
+        reader: &mut Reader<'a>,
+        parameters: Parameters<'a>,
+    ) -> Result<Self, Malformed> {
+        let destination_reference = Reference(reader.u16("DST-REF")?);
+        let source_reference = Reference(reader.u16("SRC-REF")?);
+        if raw.kind == Kind::Dc {
+            let dc = DisconnectConfirm { destination_reference, source_reference, parameters };
+            return Ok(Self::Dc(dc));
+        }
+        let last = reader.u8(if raw.kind == Kind::Dr { "reason" } else { "class option" })?;
+        let (data, class) = (raw.data(), ClassOption::from_octet(last));
+        let connect =
+            Connect { credit, destination_reference, source_reference, class, parameters, data };
+        Ok(match raw.kind {
+            Kind::Cr => Self::Cr(connect),
+            Kind::Cc => Self::Cc(connect),
+            _ => Self::Dr(Disconnect {
+                destination_reference,
+                source_reference,
+                reason: last,
+                parameters,
+                data,
+            }),
+        })
+    }
+
+    fn with_data(
+        raw: &Raw<'a>,
+        low: u8,
+        format: Format,
+        reader: &mut Reader<'a>,
+        parameters: Parameters<'a>,
+    ) -> Result<Self, Malformed> {
+        let destination_reference = match format {
+            Format::Class0 => Reference(0),
+            Format::Normal | Format::Extended => Reference(reader.u16("DST-REF")?),
+        };
+        let eot = reader.malformed("EOT");
+        let (number, end_of_tsdu) = number(reader, format, "TPDU-NR")?;
+        let data = raw.data();
+        if raw.kind == Kind::Dt {
+            let acknowledgement_requested = low == 1;
+            return Ok(Self::Dt(Data {
+                format,
+                destination_reference,
+                number,
+                end_of_tsdu,
+                acknowledgement_requested,
+                parameters,
+                data,
+            }));
+        }
+        // 13.8.3: an ED always ends its (expedited) TSDU.
+        if !end_of_tsdu {
+            return Err(eot);
+        }
+        Ok(Self::Ed(Expedited { format, destination_reference, number, parameters, data }))
+    }
+
+    fn without_data(
+        raw: &Raw<'a>,
+        low: u8,
+        format: Format,
+        reader: &mut Reader<'a>,
+        parameters: Parameters<'a>,
+    ) -> Result<Self, Malformed> {
+        let destination_reference = Reference(reader.u16("DST-REF")?);
+        if raw.kind == Kind::Er {
+            let cause = reader.u8("reject cause")?;
+            return Ok(Self::Er(Rejected { destination_reference, cause, parameters }));
+        }
+        // 13.9.3: the top bit is zero and nothing is said of receivers that see it set; it is not kept.
+        let (next, _) = number(reader, format, "YR-TU-NR")?;
+        if raw.kind == Kind::Ea {
+            let number = next;
+            return Ok(Self::Ea(ExpeditedAcknowledgement {
+                format,
+                destination_reference,
+                number,
+                parameters,
+            }));
+        }
+        let credit = match format {
+            Format::Extended => reader.u16("CDT")?,
+            Format::Class0 | Format::Normal => u16::from(low),
+        };
+        let ak = Acknowledgement { format, destination_reference, next, credit, parameters };
+        Ok(if raw.kind == Kind::Ak { Self::Ak(ak) } else { Self::Rj(ak) })
+    }
+
+    /// What kind of TPDU it is.
+    #[must_use]
+    pub const fn kind(&self) -> Kind {
+        match self {
+            Self::Cr(_) => Kind::Cr,
+            Self::Cc(_) => Kind::Cc,
+            Self::Dr(_) => Kind::Dr,
+            Self::Dc(_) => Kind::Dc,
+            Self::Dt(_) => Kind::Dt,
+            Self::Ed(_) => Kind::Ed,
+            Self::Ak(_) => Kind::Ak,
+            Self::Ea(_) => Kind::Ea,
+            Self::Rj(_) => Kind::Rj,
+            Self::Er(_) => Kind::Er,
+        }
+    }
+
+    /// Its variable part.
+    #[must_use]
+    pub const fn parameters(&self) -> Parameters<'a> {
+        match self {
+            Self::Cr(pdu) | Self::Cc(pdu) => pdu.parameters,
+            Self::Dr(pdu) => pdu.parameters,
+            Self::Dc(pdu) => pdu.parameters,
+            Self::Dt(pdu) => pdu.parameters,
+            Self::Ed(pdu) => pdu.parameters,
+            Self::Ak(pdu) | Self::Rj(pdu) => pdu.parameters,
+            Self::Ea(pdu) => pdu.parameters,
+            Self::Er(pdu) => pdu.parameters,
+        }
+    }
+
+    /// Its user data; empty for those that carry none.
+    #[must_use]
+    pub const fn data(&self) -> &'a [u8] {
+        match self {
+            Self::Cr(pdu) | Self::Cc(pdu) => pdu.data,
+            Self::Dr(pdu) => pdu.data,
+            Self::Dt(pdu) => pdu.data,
+            Self::Ed(pdu) => pdu.data,
+            Self::Dc(_) | Self::Ak(_) | Self::Ea(_) | Self::Rj(_) | Self::Er(_) => &[],
+        }
+    }
+
+    /// The receiver's name for the connection.
+    #[must_use]
+    pub const fn destination_reference(&self) -> Reference {
+        match self {
+            Self::Cr(pdu) | Self::Cc(pdu) => pdu.destination_reference,
+            Self::Dr(pdu) => pdu.destination_reference,
+            Self::Dc(pdu) => pdu.destination_reference,
+            Self::Dt(pdu) => pdu.destination_reference,
+            Self::Ed(pdu) => pdu.destination_reference,
+            Self::Ak(pdu) | Self::Rj(pdu) => pdu.destination_reference,
+            Self::Ea(pdu) => pdu.destination_reference,
+            Self::Er(pdu) => pdu.destination_reference,
+        }
+    }
+
+    pub(super) const fn fixed_octets(&self) -> usize {
+        let format = match self {
+            Self::Dt(pdu) => pdu.format,
+            Self::Ed(pdu) => pdu.format,
+            Self::Ak(pdu) | Self::Rj(pdu) => pdu.format,
+            Self::Ea(pdu) => pdu.format,
+            Self::Cr(_) | Self::Cc(_) | Self::Dr(_) | Self::Dc(_) | Self::Er(_) => Format::Normal,
+        };
+        format.fixed_octets(self.kind())
+    }
+}
+
+impl fmt::Display for Pdu<'_> {
+    /// One line: kind, references, numbers, parameters but for the checksum octets, user data.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let references = |f: &mut fmt::Formatter<'_>, to: Reference, from: Reference| {
+            write!(f, "TP {} {from}>{to}", self.kind())
+        };
+        match self {
+            Self::Cr(pdu) | Self::Cc(pdu) => {
+                references(f, pdu.destination_reference, pdu.source_reference)?;
+                write!(f, " class={} credit={}", pdu.class.class, pdu.credit)?;
+                if pdu.class.extended {
+                    f.write_str(" extended")?;
+                }
+            }
+            Self::Dr(pdu) => {
+                references(f, pdu.destination_reference, pdu.source_reference)?;
+                write!(f, " reason={}", pdu.reason)?;
+            }
+            Self::Dc(pdu) => references(f, pdu.destination_reference, pdu.source_reference)?,
+            Self::Dt(pdu) => {
+                write!(f, "TP DT {} nr={}", pdu.destination_reference, pdu.number)?;
+                f.write_str(if pdu.end_of_tsdu { " eot" } else { "" })?;
+                f.write_str(if pdu.acknowledgement_requested { " roa" } else { "" })?;
+            }
+            Self::Ed(pdu) => write!(f, "TP ED {} nr={}", pdu.destination_reference, pdu.number)?,
+            Self::Ak(pdu) | Self::Rj(pdu) => {
+                let (to, kind) = (pdu.destination_reference, self.kind());
+                write!(f, "TP {kind} {to} nr={} credit={}", pdu.next, pdu.credit)?;
+            }
+            Self::Ea(pdu) => write!(f, "TP EA {} nr={}", pdu.destination_reference, pdu.number)?,
+            Self::Er(pdu) => write!(f, "TP ER {} cause={}", pdu.destination_reference, pdu.cause)?,
+        }
+        for parameter in self.parameters().iter() {
+            match parameter {
+                Parameter::Checksum(_) => f.write_str(" checksum")?,
+                other => write!(f, " {other}")?,
+            }
+        }
+        match (self.data().len(), self.kind()) {
+            (0, kind) if kind != Kind::Dt && kind != Kind::Ed => Ok(()),
+            (octets, _) => write!(f, " {octets} octets"),
+        }
+    }
+}
