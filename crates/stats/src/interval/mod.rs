@@ -1,0 +1,299 @@
+//! How far an estimate may be from the truth.
+//!
+//! Means of independent values by Student's t; means of one correlated run by batch means, accepted
+//! by von Neumann's ratio (Fishman 1978); shares by Clopper and Pearson (1934); anything else by the
+//! percentile bootstrap (Efron 1979).
+
+use crate::rng::Stream;
+use crate::summary::Summary;
+use core::fmt;
+use statrs::distribution::{ContinuousCDF as _, Normal, StudentsT};
+use statrs::function::beta::beta_reg;
+
+/// A mean and the half-width of its confidence interval.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Estimate {
+    /// The estimate itself.
+    pub mean: f64,
+    /// The interval reaches from `mean - half_width` to `mean + half_width`.
+    pub half_width: f64,
+    /// The confidence: 0.95 for 95 %.
+    pub level: f64,
+    /// How many independent values it rests on: replications, or batches.
+    pub n: u64,
+}
+
+impl Estimate {
+    /// The interval itself.
+    #[must_use]
+    pub fn interval(&self) -> Interval {
+        Interval { low: self.mean - self.half_width, high: self.mean + self.half_width }
+    }
+
+    /// The same in another unit: nanoseconds times 10^-6 are milliseconds.
+    #[must_use]
+    pub fn scaled(self, factor: f64) -> Self {
+        Self { mean: self.mean * factor, half_width: self.half_width * factor.abs(), ..self }
+    }
+
+    /// Whether the relative error is at most `error` with this confidence: the sequential rule of Law
+    /// and Kelton, t s / sqrt(n) <= e / (1 + e) |mean|.
+    #[must_use]
+    pub fn is_within(&self, error: f64) -> bool {
+        self.half_width <= error / (1.0 + error) * self.mean.abs()
+    }
+}
+
+impl fmt::Display for Estimate {
+    /// `4.1 ± 0.2 (95 %, n = 20)`: as many decimals as the half-width has meaning for, unless the
+    /// precision says otherwise.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let decimals = f.precision().unwrap_or_else(|| decimals(self.mean, self.half_width));
+        let Self { mean, half_width, level, n } = self;
+        let percent = level * 100.0;
+        write!(f, "{mean:.decimals$} ± {half_width:.decimals$} ({percent} %, n = {n})")
+    }
+}
+
+/// Decimals that show the half-width's leading digit, and the next where it leads with a 1.
+fn decimals(mean: f64, half_width: f64) -> usize {
+    let (size, more) = match (half_width.is_finite() && half_width > 0.0, mean == 0.0) {
+        (true, _) => (half_width, usize::from(leads_with_one(half_width))),
+        (false, true) => return 0,
+        (false, false) => (mean.abs(), 3),
+    };
+    let place = size.log10().floor();
+    if place >= 0.0 { more.saturating_sub(place as usize) } else { (-place) as usize + more }
+}
+
+fn leads_with_one(value: f64) -> bool {
+    value / 10_f64.powf(value.log10().floor()) < 1.95
+}
+
+/// From low to high, both included.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Interval {
+    /// Its lower end.
+    pub low: f64,
+    /// Its upper end.
+    pub high: f64,
+}
+
+impl Interval {
+    /// Whether it includes the value.
+    #[must_use]
+    pub fn contains(&self, value: f64) -> bool {
+        self.low <= value && value <= self.high
+    }
+}
+
+/// Student's t: what a variable with so many degrees of freedom exceeds in absolute value with
+/// probability 1 - level.
+#[must_use]
+pub fn t_quantile(level: f64, degrees_of_freedom: f64) -> f64 {
+    let t = StudentsT::new(0.0, 1.0, degrees_of_freedom).expect("degrees of freedom are positive");
+    upper_quantile(0.5 + level / 2.0, |x| t.cdf(x))
+}
+
+/// The standard normal: what a variable stays below with this probability.
+#[must_use]
+pub fn normal_quantile(probability: f64) -> f64 {
+    Normal::standard().inverse_cdf(probability)
+}
+
+/// Where a distribution function on [0, infinity) reaches a probability, to the last bit but a few.
+fn upper_quantile(probability: f64, cdf: impl Fn(f64) -> f64) -> f64 {
+    let mut high = 1.0;
+    while cdf(high) < probability && high < 1e300 {
+        high *= 2.0;
+    }
+    bisect(0.0, high, |x| cdf(x) >= probability)
+}
+
+/// The point between two ends from which on a condition holds.
+fn bisect(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
+    for _ in 0..200 {
+        let middle = low + (high - low) / 2.0;
+        if middle <= low || middle >= high {
+            break;
+        }
+        if holds(middle) { high = middle } else { low = middle }
+    }
+    high
+}
+
+/// The mean of independent values with its t interval; none of fewer than two values.
+#[must_use]
+pub fn mean(values: &Summary, level: f64) -> Option<Estimate> {
+    let n = values.count();
+    let deviation = values.standard_deviation()?;
+    let half_width = t_quantile(level, (n - 1) as f64) * deviation / (n as f64).sqrt();
+    Some(Estimate { mean: values.mean()?, half_width, level, n })
+}
+
+/// Why a single run gives no interval.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BatchError {
+    /// Fewer than 40 observations.
+    TooFew,
+    /// Twenty batches are still correlated: the run is too short for its correlation.
+    Correlated,
+}
+
+impl fmt::Display for BatchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::TooFew => "fewer than 40 observations",
+            Self::Correlated => "the run is too short for its correlation",
+        })
+    }
+}
+
+impl core::error::Error for BatchError {}
+
+/// The mean of one stationary run of correlated observations: 40 batches, or 20 where von Neumann's
+/// ratio rejects 40 at 10 %. Observations that fill no batch are cut from the start.
+///
+/// # Errors
+/// Where there are too few observations, or 20 batches are rejected as well.
+pub fn batch_means(observations: &[f64], level: f64) -> Result<Estimate, BatchError> {
+    if observations.len() < 40 {
+        return Err(BatchError::TooFew);
+    }
+    for batches in [40, 20] {
+        let size = observations.len() / batches;
+        let kept = observations.get(observations.len() - size * batches..).unwrap_or_default();
+        let means: Vec<f64> =
+            kept.chunks_exact(size).map(|batch| batch.iter().sum::<f64>() / size as f64).collect();
+        if !is_correlated(&means) {
+            let summary: Summary = means.into_iter().collect();
+            return mean(&summary, level).ok_or(BatchError::TooFew);
+        }
+    }
+    Err(BatchError::Correlated)
+}
+
+/// Von Neumann's ratio of successive differences against positive correlation, at 10 %.
+fn is_correlated(means: &[f64]) -> bool {
+    let summary: Summary = means.iter().copied().collect();
+    let (Some(centre), Some(variance)) = (summary.mean(), summary.variance()) else { return false };
+    // Rounding alone makes the batches of a constant run differ in the last bits.
+    if variance.sqrt() <= centre.abs() * 1e-12 {
+        return false;
+    }
+    let k = means.len() as f64;
+    let differences: f64 =
+        means.iter().zip(means.iter().skip(1)).map(|(a, b)| (a - b).powi(2)).sum();
+    let ratio = differences / (variance * (k - 1.0));
+    // 1 - ratio / 2 is about normal with variance (k - 2) / (k^2 - 1) where nothing is correlated.
+    let score = (1.0 - ratio / 2.0) * ((k * k - 1.0) / (k - 2.0)).sqrt();
+    score > normal_quantile(0.90)
+}
+
+/// How often something happened, and the interval of its probability.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Proportion {
+    /// How often it happened.
+    pub events: u64,
+    /// How often it could have.
+    pub trials: u64,
+    /// The exact interval of Clopper and Pearson.
+    pub interval: Interval,
+    /// Its confidence.
+    pub level: f64,
+}
+
+/// The probability behind a count of independent trials. None observed still leaves an upper bound;
+/// no trials leave everything possible.
+#[must_use]
+pub fn proportion(events: u64, trials: u64, level: f64) -> Proportion {
+    let events = events.min(trials);
+    let tail = (1.0 - level) / 2.0;
+    // At the lower end P(B >= events) = tail, at the upper end P(B <= events) = tail.
+    let low = if events == 0 {
+        0.0
+    } else {
+        bisect(0.0, 1.0, |p| 1.0 - binomial_below(events, trials, p) >= tail)
+    };
+    let high = if events == trials {
+        1.0
+    } else {
+        bisect(0.0, 1.0, |p| binomial_below(events + 1, trials, p) <= tail)
+    };
+    Proportion { events, trials, interval: Interval { low, high }, level }
+}
+
+impl Proportion {
+    /// The share observed; none of no trials.
+    #[must_use]
+    pub fn share(&self) -> Option<f64> {
+        (self.trials > 0).then(|| self.events as f64 / self.trials as f64)
+    }
+}
+
+impl fmt::Display for Proportion {
+    /// `3 of 500 (0.0012 to 0.017, 95 %)`, or `0 of 500 (at most 0.0074, 95 %)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { events, trials, interval: Interval { low, high }, level } = self;
+        let two_digits = |value: f64| {
+            let place = if value > 0.0 { value.log10().floor() } else { 0.0 };
+            let decimals = if place < 1.0 { (1.0 - place) as usize } else { 0 };
+            format!("{value:.decimals$}")
+        };
+        write!(f, "{events} of {trials} (")?;
+        if *events == 0 {
+            write!(f, "at most {}", two_digits(*high))?;
+        } else {
+            write!(f, "{} to {}", two_digits(*low), two_digits(*high))?;
+        }
+        write!(f, ", {} %)", level * 100.0)
+    }
+}
+
+/// The probability that fewer than `events` of `trials` independent trials succeed.
+#[must_use]
+pub fn binomial_below(events: u64, trials: u64, probability: f64) -> f64 {
+    if events == 0 {
+        return 0.0;
+    }
+    if events > trials || probability <= 0.0 {
+        return 1.0;
+    }
+    if probability >= 1.0 {
+        return 0.0;
+    }
+    beta_reg((trials - events + 1) as f64, events as f64, 1.0 - probability)
+}
+
+/// The percentile bootstrap: the middle `level` of what a statistic gives for `resamples` draws with
+/// replacement. None of no values or no resamples.
+#[must_use]
+pub fn bootstrap(
+    values: &[f64],
+    statistic: impl Fn(&[f64]) -> f64,
+    resamples: usize,
+    level: f64,
+    stream: &mut Stream,
+) -> Option<Interval> {
+    let n = u64::try_from(values.len()).ok()?;
+    let mut resample = values.to_vec();
+    let mut found: Vec<f64> = (0..resamples)
+        .map(|_| {
+            for slot in &mut resample {
+                *slot = values.get(stream.below(n) as usize).copied().unwrap_or(f64::NAN);
+            }
+            statistic(&resample)
+        })
+        .collect();
+    found.sort_by(f64::total_cmp);
+    let tail = (1.0 - level) / 2.0;
+    let at =
+        |share: f64| found.get((share * (found.len().checked_sub(1)?) as f64).round() as usize);
+    if values.is_empty() {
+        return None;
+    }
+    Some(Interval { low: *at(tail)?, high: *at(1.0 - tail)? })
+}
+
+#[cfg(test)]
+mod tests;

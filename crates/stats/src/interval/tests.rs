@@ -1,0 +1,172 @@
+use super::*;
+use crate::histogram::Histogram;
+use core::time::Duration;
+use rand_distr::{Distribution as _, StandardNormal};
+
+fn normal(stream: &mut Stream) -> f64 {
+    StandardNormal.sample(stream)
+}
+
+#[track_caller]
+fn check_close(found: f64, expected: f64, relative: f64) {
+    assert!((found / expected - 1.0).abs() < relative, "{found}, not {expected}");
+}
+
+#[test]
+fn t_quantiles_agree_with_the_tables() {
+    // NIST/SEMATECH e-Handbook 1.3.6.7.2, two-sided 95 % and 99 %; the first is tan(0.475 pi).
+    for (level, freedom, expected) in [
+        (0.95, 1.0, 12.706),
+        (0.95, 4.0, 2.776),
+        (0.95, 9.0, 2.262),
+        (0.95, 19.0, 2.093),
+        (0.95, 100.0, 1.984),
+        (0.99, 9.0, 3.250),
+    ] {
+        let found = t_quantile(level, freedom);
+        assert!((found - expected).abs() < 6e-4, "t({level}, {freedom}) = {found}");
+    }
+    check_close(t_quantile(0.95, 1.0), (0.475 * core::f64::consts::PI).tan(), 1e-10);
+    // Two degrees of freedom have a closed form: t = c sqrt(2 / (1 - c^2)) at level c.
+    check_close(t_quantile(0.95, 2.0), 0.95 * (2.0_f64 / (1.0 - 0.95 * 0.95)).sqrt(), 1e-10);
+}
+
+#[test]
+fn a_t_interval_by_hand() {
+    // 1..=5: mean 3, deviation sqrt(2.5), t(4) = 2.7764; 2.7764 x sqrt(2.5 / 5) = 1.9633.
+    let estimate = mean(&(1..=5).map(f64::from).collect(), 0.95).unwrap();
+    check_close(estimate.half_width, 1.9633, 1e-4);
+    assert_eq!(estimate.to_string(), "3 ± 2 (95 %, n = 5)");
+    assert_eq!(mean(&[1.0].into_iter().collect(), 0.95), None);
+}
+
+#[test]
+fn an_estimate_prints_the_digits_that_mean_something() {
+    let show = |mean, half_width| {
+        Estimate { mean, half_width, level: 0.95, n: 20 }.to_string().replace(" (95 %, n = 20)", "")
+    };
+    assert_eq!(show(4.1234, 0.2345), "4.1 ± 0.2");
+    assert_eq!(show(4.1234, 0.1345), "4.12 ± 0.13");
+    assert_eq!(show(4_123.4, 234.5), "4123 ± 234");
+    assert_eq!(show(0.012_341, 0.000_067), "0.01234 ± 0.00007");
+    assert_eq!(show(12.5, 0.0), "12.50 ± 0.00");
+    assert_eq!(show(0.0, 0.0), "0 ± 0");
+    let estimate = Estimate { mean: 4.0, half_width: 0.25, level: 0.95, n: 2 };
+    assert_eq!(format!("{estimate:.3}"), "4.000 ± 0.250 (95 %, n = 2)");
+}
+
+#[test]
+fn the_sequential_rule_is_that_of_law_and_kelton() {
+    // At 5 % the half-width may be 0.05 / 1.05 = 4.76 % of the mean.
+    let at = |half_width| Estimate { mean: -100.0, half_width, level: 0.95, n: 10 };
+    assert!(at(4.76).is_within(0.05));
+    assert!(!at(4.77).is_within(0.05));
+}
+
+#[test]
+fn a_t_interval_covers_as_often_as_it_says() {
+    // 10,000 trials of n = 5: binomial deviation 0.22 %, so 4 of them are 0.9 %. With z in place of
+    // t the coverage would be 87.8 %.
+    let mut stream = Stream::named(11, "coverage of t");
+    let trials = 10_000;
+    let covered = (0..trials)
+        .filter(|_| {
+            let summary: Summary = (0..5).map(|_| normal(&mut stream)).collect();
+            mean(&summary, 0.95).is_some_and(|estimate| estimate.interval().contains(0.0))
+        })
+        .count();
+    assert!((9_410..=9_590).contains(&covered), "covered {covered} of {trials}");
+}
+
+#[test]
+fn batch_means_cover_an_autoregressive_run() {
+    // X(i) = 0.5 X(i - 1) + N(0, 1), from its stationary law (variance 4/3). A t interval on the raw
+    // values would be sqrt(3) too short and cover 74 %. 2,000 runs: deviation 0.5 %, 3 are 1.5 %.
+    let mut stream = Stream::named(12, "coverage of batch means");
+    let (mut covered, mut accepted) = (0, 0);
+    for _ in 0..2_000 {
+        let mut value = normal(&mut stream) * (4.0_f64 / 3.0).sqrt();
+        let run: Vec<f64> = (0..2_000)
+            .map(|_| {
+                value = 0.5 * value + normal(&mut stream);
+                value
+            })
+            .collect();
+        if let Ok(estimate) = batch_means(&run, 0.95) {
+            accepted += 1;
+            covered += u32::from(estimate.interval().contains(0.0));
+        }
+    }
+    // Batches of 50 are all but independent, so about 1 % are rejected twice.
+    assert!(accepted > 1_900, "accepted {accepted}");
+    let coverage = f64::from(covered) / f64::from(accepted);
+    assert!((0.935..=0.965).contains(&coverage), "coverage {coverage}");
+}
+
+#[test]
+fn a_run_too_short_for_its_correlation_gives_no_interval() {
+    let climbing: Vec<f64> = (0..4_000).map(f64::from).collect();
+    assert_eq!(batch_means(&climbing, 0.95), Err(BatchError::Correlated));
+    assert_eq!(batch_means(&climbing[..39], 0.95), Err(BatchError::TooFew));
+    let constant = batch_means(&[0.1; 4_000], 0.95).unwrap();
+    check_close(constant.mean, 0.1, 1e-12);
+    assert!(constant.half_width < 1e-12);
+}
+
+#[test]
+fn none_observed_still_bounds_the_probability() {
+    // Nothing in n trials: (1 - p)^n = 0.025, so p = 1 - 0.025^(1 / 500).
+    let none = proportion(0, 500, 0.95);
+    check_close(none.interval.high, 1.0 - 0.025_f64.powf(1.0 / 500.0), 1e-9);
+    assert_eq!(none.to_string(), "0 of 500 (at most 0.0074, 95 %)");
+    let all = proportion(500, 500, 0.95);
+    check_close(all.interval.low, 0.025_f64.powf(1.0 / 500.0), 1e-12);
+    assert!((all.interval.high - 1.0).abs() < f64::EPSILON);
+    let unknown = proportion(0, 0, 0.95);
+    assert_eq!((unknown.interval.low, unknown.interval.high, unknown.share()), (0.0, 1.0, None));
+}
+
+#[test]
+fn a_proportion_inverts_the_binomial() {
+    // 4 of 10 at 95 %: the tails are sums of binomial terms that anyone can add up.
+    let terms = |p: f64, range: core::ops::RangeInclusive<i32>| -> f64 {
+        let choose = [1.0, 10.0, 45.0, 120.0, 210.0, 252.0, 210.0, 120.0, 45.0, 10.0, 1.0];
+        range.map(|k| choose[k as usize] * p.powi(k) * (1.0 - p).powi(10 - k)).sum()
+    };
+    let four = proportion(4, 10, 0.95);
+    check_close(terms(four.interval.low, 4..=10), 0.025, 1e-9);
+    check_close(terms(four.interval.high, 0..=4), 0.025, 1e-9);
+    assert_eq!(four.to_string(), "4 of 10 (0.12 to 0.74, 95 %)");
+}
+
+#[test]
+fn the_bootstrap_of_a_mean_agrees_with_the_normal_interval() {
+    // 400 uniform values: the mean's deviation is sqrt(1/12/400) = 0.01443, its 95 % half-width
+    // 0.0283. Resampled 2,000 times an end is known to about 4 %, and the sample's own deviation to
+    // about 2.5 %; 3 x 5 % together.
+    let mut stream = Stream::named(13, "bootstrap");
+    let values: Vec<f64> = (0..400).map(|_| stream.unit()).collect();
+    let average = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let found = bootstrap(&values, average, 2_000, 0.95, &mut stream).unwrap();
+    check_close((found.high - found.low) / 2.0, 0.0283, 0.15);
+    assert!(found.contains(average(&values)));
+    assert_eq!(bootstrap(&[], average, 10, 0.95, &mut stream), None);
+    assert_eq!(bootstrap(&values, average, 0, 0.95, &mut stream), None);
+}
+
+#[test]
+fn the_longest_of_n_exponential_spans_has_the_harmonic_mean() {
+    // E[max of 10 Exp(1)] = H(10) = 2.9290, standard deviation sqrt(sum 1/k^2) = 1.2449.
+    let mut stream = Stream::named(14, "maxima");
+    let harmonic: f64 = (1..=10).map(|k| 1.0 / f64::from(k)).sum();
+    let maxima: Summary = (0..4_000)
+        .map(|_| {
+            let spans: Histogram =
+                (0..10).map(|_| stream.exponential(Duration::from_secs(1))).collect();
+            spans.max().unwrap().as_secs_f64()
+        })
+        .collect();
+    let estimate = mean(&maxima, 0.999).unwrap();
+    assert!(estimate.interval().contains(harmonic), "{estimate}, not {harmonic}");
+    check_close(estimate.half_width, 3.2905 * 1.2449 / 4_000_f64.sqrt(), 0.1);
+}
