@@ -1,2 +1,9 @@
-//! Protocol machines, loads and faults; no clock, no sockets.
+//! Protocol machines, the loads that use them, and the faults that befall their frames.
+//!
+//! Nothing here reads a clock or opens a socket: the same machines run in `sim`, where the clock jumps,
+//! and in `live`, where it ticks. Start with [`machine`].
 #![forbid(unsafe_code)]
+
+pub mod load;
+pub mod machine;
+pub mod station;

@@ -1,0 +1,310 @@
+//! The user at the sending end of a flow: knows what is due, not how it travels.
+
+use super::{Event, Flow, FlowId, Pattern, Record, STAMP_OCTETS, Stamp, StampKind, content};
+use crate::machine::Deadline;
+use bytes::Bytes;
+use core::time::Duration;
+use stats::rng::Stream;
+use std::collections::VecDeque;
+use wire::packet::Packet;
+use wire::time::Instant;
+
+/// Messages that may wait for the service; when more are due, the new ones are dropped and counted.
+const WAITING: usize = 4_096;
+
+/// How far the sending end of a flow is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Stage {
+    /// Its time has not come.
+    Waiting,
+    /// Its connection is being opened.
+    Opening,
+    /// Messages are due as the pattern says.
+    Running,
+    /// The last message was handed over; acknowledgements or replies are awaited.
+    Finishing,
+    /// It is over.
+    Over,
+}
+
+/// The sending end of a flow.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    flow: Flow,
+    stage: Stage,
+    chance: Stream,
+    /// When the next message is due; `None` where that depends on a reply, or there is none left.
+    next_due: Option<Instant>,
+    /// Messages that were due, and when, oldest first.
+    waiting: VecDeque<(u32, Instant)>,
+    /// Messages that have been due so far.
+    due: u64,
+    /// Requests without a reply.
+    unanswered: u64,
+    opened_at: Instant,
+}
+
+impl Sender {
+    /// The sending end of `flow`, before its start.
+    #[must_use]
+    pub fn new(flow: Flow) -> Self {
+        let chance = Stream::named(flow.seed, "arrivals");
+        Self {
+            flow,
+            stage: Stage::Waiting,
+            chance,
+            next_due: None,
+            waiting: VecDeque::new(),
+            due: 0,
+            unanswered: 0,
+            opened_at: Instant::ZERO,
+        }
+    }
+
+    /// What it carries out.
+    #[must_use]
+    pub const fn flow(&self) -> &Flow {
+        &self.flow
+    }
+
+    /// How far it is.
+    #[must_use]
+    pub const fn stage(&self) -> Stage {
+        self.stage
+    }
+
+    /// When it next wants [`Sender::expire`].
+    #[must_use]
+    pub fn deadline(&self) -> Option<Deadline> {
+        let at = match self.stage {
+            Stage::Waiting => Some(self.flow.start),
+            Stage::Running => self.next_due,
+            Stage::Opening | Stage::Finishing | Stage::Over => None,
+        };
+        at.map(|at| Deadline { at, timer: "load" })
+    }
+
+    /// Its connection is being opened.
+    pub fn opening(&mut self, now: Instant) {
+        self.stage = Stage::Opening;
+        self.opened_at = now;
+    }
+
+    /// Messages may flow from now on; how long opening took.
+    pub fn open(&mut self, now: Instant) -> Duration {
+        let took = now.since(self.opened_at);
+        self.stage = Stage::Running;
+        self.next_due = match self.flow.pattern {
+            Pattern::Poisson { mean_interval } => {
+                Some(now + self.chance.exponential(mean_interval))
+            }
+            _ => Some(now),
+        };
+        self.check_end();
+        took
+    }
+
+    /// It is over, whether or not everything was sent.
+    pub fn end(&mut self) {
+        self.stage = Stage::Over;
+        self.next_due = None;
+        self.waiting.clear();
+    }
+
+    /// Counts every message that has become due; those there is no room for are told in `records`.
+    pub fn expire(&mut self, now: Instant, records: &mut VecDeque<Record>) {
+        while self.stage == Stage::Running
+            && let Some(planned) = self.next_due.filter(|due| *due <= now)
+        {
+            if self.flow.pattern == Pattern::Bulk && self.waiting.len() >= 2 {
+                break;
+            }
+            let sequence = self.due as u32;
+            self.due += 1;
+            if self.waiting.len() < WAITING {
+                self.waiting.push_back((sequence, planned));
+            } else {
+                let event = Event::NotTaken { sequence, planned };
+                records.push_back(Record { at: now, flow: self.flow.id, event });
+            }
+            self.next_due = self.after(planned);
+            self.check_end();
+        }
+    }
+
+    /// When the message after the one due at `planned` is due, if that is known already.
+    fn after(&mut self, planned: Instant) -> Option<Instant> {
+        match self.flow.pattern {
+            Pattern::Cyclic { period } | Pattern::ConstantRateRequest { period, .. } => {
+                Some(planned + period)
+            }
+            Pattern::Poisson { mean_interval } => {
+                Some(planned + self.chance.exponential(mean_interval))
+            }
+            Pattern::MaximumRateRequest { .. } => None,
+            Pattern::Bulk => Some(planned),
+        }
+    }
+
+    fn check_end(&mut self) {
+        if self.flow.messages.is_some_and(|messages| self.due >= messages) {
+            self.next_due = None;
+            self.stage = Stage::Finishing;
+        }
+    }
+
+    /// Whether a message is waiting to be handed to the service.
+    #[must_use]
+    pub fn has_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    fn take_stamp(&mut self, now: Instant, records: &mut VecDeque<Record>) -> Option<Stamp> {
+        let (sequence, planned) = self.waiting.pop_front()?;
+        let kind = match self.flow.pattern {
+            Pattern::Cyclic { .. } | Pattern::Poisson { .. } | Pattern::Bulk => StampKind::Message,
+            Pattern::ConstantRateRequest { reply_octets, .. }
+            | Pattern::MaximumRateRequest { reply_octets } => {
+                self.unanswered += 1;
+                StampKind::Request { reply_octets: reply_octets.min(0xFFFE) as u16 }
+            }
+        };
+        // A bulk message is due when there is room for it: it cannot be late.
+        let planned = if self.flow.pattern == Pattern::Bulk { now } else { planned };
+        let event = Event::Sent { sequence, planned };
+        records.push_back(Record { at: now, flow: self.flow.id, event });
+        Some(Stamp { flow: self.flow.id, kind, sequence, planned, lag: now.since(planned) })
+    }
+
+    /// The oldest waiting message in one piece, to be a TSDU; handed to the service `now`.
+    pub fn take_tsdu(&mut self, now: Instant, records: &mut VecDeque<Record>) -> Option<Bytes> {
+        let stamp = self.take_stamp(now, records)?;
+        Some(tsdu(&stamp, self.flow.size_octets))
+    }
+
+    /// The oldest waiting message as an LSDU whose content is shared; handed to the service `now`.
+    pub fn take_lsdu(&mut self, now: Instant, records: &mut VecDeque<Record>) -> Option<Packet> {
+        let stamp = self.take_stamp(now, records)?;
+        Some(lsdu(&stamp, self.flow.size_octets))
+    }
+
+    /// A reply came in.
+    pub fn answered(&mut self, now: Instant) {
+        self.unanswered = self.unanswered.saturating_sub(1);
+        let more = matches!(self.flow.pattern, Pattern::MaximumRateRequest { .. });
+        if more && self.stage == Stage::Running {
+            self.next_due = Some(now);
+        }
+    }
+
+    /// Whether everything was handed over and answered; acknowledgement is the service's to know.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.stage == Stage::Finishing && self.waiting.is_empty() && self.unanswered == 0
+    }
+
+    /// Its number.
+    #[must_use]
+    pub const fn id(&self) -> FlowId {
+        self.flow.id
+    }
+}
+
+/// A message of `octets` in one piece.
+pub(super) fn tsdu(stamp: &Stamp, octets: usize) -> Bytes {
+    let mut message = Vec::with_capacity(octets.max(STAMP_OCTETS));
+    message.extend_from_slice(&stamp.encode());
+    content::append(&mut message, stamp.sequence, STAMP_OCTETS, octets);
+    Bytes::from(message)
+}
+
+/// A message of `octets` whose content nobody copies.
+pub(super) fn lsdu(stamp: &Stamp, octets: usize) -> Packet {
+    match content::shared(stamp.sequence, STAMP_OCTETS, octets) {
+        Some(shared) => {
+            let mut packet = Packet::new(shared);
+            packet.prepend(&stamp.encode());
+            packet
+        }
+        None => Packet::new(tsdu(stamp, octets)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::Service;
+    use wire::addr::Mac;
+
+    fn sender(pattern: Pattern, messages: u64) -> Sender {
+        Sender::new(Flow {
+            id: FlowId(3),
+            peer: Mac::local(2),
+            service: Service::Datagram,
+            pattern,
+            size_octets: 100,
+            messages: Some(messages),
+            start: Instant::ZERO,
+            seed: 1,
+        })
+    }
+
+    fn ms(ms: u64) -> Instant {
+        Instant::from_nanos(ms * 1_000_000)
+    }
+
+    #[test]
+    fn cyclic_messages_are_due_on_the_grid_however_late_they_are_handed_over() {
+        let mut records = VecDeque::new();
+        let mut sender = sender(Pattern::Cyclic { period: Duration::from_millis(20) }, 4);
+        sender.open(ms(5));
+        sender.expire(ms(50), &mut records);
+        while sender.take_lsdu(ms(51), &mut records).is_some() {}
+        let planned: Vec<_> = records
+            .iter()
+            .map(|record| match record.event {
+                Event::Sent { sequence, planned } => (sequence, planned),
+                _ => panic!("{record:?}"),
+            })
+            .collect();
+        assert_eq!(planned, [(0, ms(5)), (1, ms(25)), (2, ms(45))]);
+        assert_eq!(sender.deadline().map(|d| d.at), Some(ms(65)));
+        sender.expire(ms(65), &mut records);
+        assert_eq!(sender.stage(), Stage::Finishing);
+        assert!(!sender.is_done(), "the last one still waits");
+        assert!(sender.take_lsdu(ms(65), &mut records).is_some() && sender.is_done());
+    }
+
+    #[test]
+    fn at_maximum_rate_a_request_waits_for_the_reply_to_the_one_before() {
+        let mut records = VecDeque::new();
+        let mut sender = sender(Pattern::MaximumRateRequest { reply_octets: 50 }, 2);
+        sender.open(ms(0));
+        sender.expire(ms(9), &mut records);
+        assert!(sender.take_tsdu(ms(9), &mut records).is_some());
+        sender.expire(ms(10), &mut records);
+        assert!(sender.take_tsdu(ms(10), &mut records).is_none());
+        sender.answered(ms(11));
+        sender.expire(ms(11), &mut records);
+        let tsdu = sender.take_tsdu(ms(11), &mut records).unwrap();
+        let stamp = Stamp::decode(&tsdu).unwrap();
+        assert_eq!((stamp.sequence, stamp.kind), (1, StampKind::Request { reply_octets: 50 }));
+        assert!(!sender.is_done());
+        sender.answered(ms(12));
+        assert!(sender.is_done());
+    }
+
+    #[test]
+    fn poisson_intervals_have_the_mean_asked_for() {
+        let mut records = VecDeque::new();
+        let mean_interval = Duration::from_millis(2);
+        let mut sender = sender(Pattern::Poisson { mean_interval }, 1_000_000);
+        sender.open(ms(0));
+        for now in 0..20_000 {
+            sender.expire(ms(now), &mut records);
+            while sender.take_lsdu(ms(now), &mut records).is_some() {}
+        }
+        // 20 s at a mean of 2 ms: 10,000 messages, standard deviation 100; five of those either way.
+        assert!((9_500..=10_500).contains(&records.len()), "{} messages", records.len());
+    }
+}

@@ -1,0 +1,142 @@
+//! The user at the receiving end: checks every message octet by octet and answers requests.
+
+use super::sender::{lsdu, tsdu};
+use super::{STAMP_OCTETS, Stamp, StampKind, content};
+use bytes::Bytes;
+use wire::packet::Packet;
+
+/// What became of a message that arrived.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// It is whole and what was sent.
+    Whole {
+        /// What it says of itself.
+        stamp: Stamp,
+        /// Its octets.
+        octets: usize,
+    },
+    /// It is not.
+    Damaged {
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+}
+
+/// Puts the pieces of messages together, keeping no more than the stamp.
+#[derive(Clone, Debug, Default)]
+pub struct Sink {
+    stamp: [u8; STAMP_OCTETS],
+    octets: usize,
+    damaged: bool,
+}
+
+impl Sink {
+    /// Takes the next piece; what became of the message that ends with it, if one does.
+    pub fn take(&mut self, piece: &[u8], end: bool) -> Option<Outcome> {
+        let missing = STAMP_OCTETS.saturating_sub(self.octets);
+        let (stamp, rest) = piece.split_at(missing.min(piece.len()));
+        let kept = self.octets.min(STAMP_OCTETS);
+        self.stamp[kept..kept + stamp.len()].copy_from_slice(stamp);
+        if !rest.is_empty() {
+            let place = self.octets + stamp.len();
+            let sequence = Stamp::decode(&self.stamp).map_or(0, |stamp| stamp.sequence);
+            self.damaged |= !content::matches(sequence, place, rest);
+        }
+        self.octets += piece.len();
+        if !end {
+            return None;
+        }
+        let whole = core::mem::take(self);
+        Some(match Stamp::decode(&whole.stamp) {
+            Some(stamp) if !whole.damaged && whole.octets >= STAMP_OCTETS => {
+                Outcome::Whole { stamp, octets: whole.octets }
+            }
+            _ if whole.octets < STAMP_OCTETS => Outcome::Damaged { reason: "no stamp" },
+            _ => Outcome::Damaged { reason: "content differs" },
+        })
+    }
+
+    /// A message that came in one packet.
+    #[must_use]
+    pub fn whole(packet: &Packet) -> Outcome {
+        let mut sink = Self::default();
+        let head = sink.take(packet.head(), false);
+        let whole = head.or_else(|| sink.take(packet.payload(), true));
+        whole.unwrap_or(Outcome::Damaged { reason: "no stamp" })
+    }
+
+    /// The reply a message wants, as a TSDU.
+    #[must_use]
+    pub fn reply_tsdu(request: &Stamp) -> Option<Bytes> {
+        reply(request).map(|(stamp, octets)| tsdu(&stamp, octets))
+    }
+
+    /// The reply a message wants, as an LSDU.
+    #[must_use]
+    pub fn reply_lsdu(request: &Stamp) -> Option<Packet> {
+        reply(request).map(|(stamp, octets)| lsdu(&stamp, octets))
+    }
+}
+
+/// A reply carries the stamp of its request, so that the requester knows when that was due.
+fn reply(request: &Stamp) -> Option<(Stamp, usize)> {
+    match request.kind {
+        StampKind::Request { reply_octets } => {
+            let stamp = Stamp { kind: StampKind::Reply, ..*request };
+            Some((stamp, usize::from(reply_octets)))
+        }
+        StampKind::Message | StampKind::Reply => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::FlowId;
+    use core::time::Duration;
+    use wire::time::Instant;
+
+    fn stamp(sequence: u32, kind: StampKind) -> Stamp {
+        let planned = Instant::from_nanos(5);
+        Stamp { flow: FlowId(1), kind, sequence, planned, lag: Duration::from_nanos(2) }
+    }
+
+    #[test]
+    fn a_message_is_whole_however_it_is_cut() {
+        let sent = stamp(9, StampKind::Message);
+        let message = tsdu(&sent, 10_000);
+        for cut in [1, 7, 19, 20, 21, 1_000, 9_999, 10_000] {
+            let mut sink = Sink::default();
+            let mut pieces = message.chunks(cut).peekable();
+            let mut outcome = None;
+            while let Some(piece) = pieces.next() {
+                assert_eq!(outcome, None);
+                outcome = sink.take(piece, pieces.peek().is_none());
+            }
+            assert_eq!(outcome, Some(Outcome::Whole { stamp: sent, octets: 10_000 }), "{cut}");
+        }
+        let packet = lsdu(&sent, 900);
+        assert_eq!(Sink::whole(&packet), Outcome::Whole { stamp: sent, octets: 900 });
+    }
+
+    #[test]
+    fn damage_is_seen_and_the_next_message_is_judged_afresh() {
+        let message = tsdu(&stamp(9, StampKind::Message), 100);
+        let mut sink = Sink::default();
+        let mut damaged = message.to_vec();
+        damaged[50] ^= 0x10;
+        assert_eq!(sink.take(&damaged, true), Some(Outcome::Damaged { reason: "content differs" }));
+        assert_eq!(sink.take(&message[..10], true), Some(Outcome::Damaged { reason: "no stamp" }));
+        assert!(matches!(sink.take(&message, true), Some(Outcome::Whole { .. })));
+    }
+
+    #[test]
+    fn a_request_is_answered_with_as_many_octets_as_it_asks_for() {
+        let request = stamp(4, StampKind::Request { reply_octets: 300 });
+        let reply = Sink::reply_tsdu(&request).unwrap();
+        assert_eq!(reply.len(), 300);
+        let answer = Stamp::decode(&reply).unwrap();
+        assert_eq!((answer.kind, answer.planned), (StampKind::Reply, request.planned));
+        assert_eq!(Sink::reply_tsdu(&answer), None);
+    }
+}

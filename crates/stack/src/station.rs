@@ -1,0 +1,50 @@
+//! What a medium sees of a station, simulated or live.
+
+use crate::machine::Deadline;
+use wire::addr::Mac;
+use wire::packet::Packet;
+use wire::time::Instant;
+
+/// A MAC frame from destination address to the end of its data, padding included where the MAC pads;
+/// without preamble and FCS. Its first twelve octets are the destination and source address.
+pub type Frame = Packet;
+
+/// The destination address of a frame.
+#[must_use]
+pub fn destination(frame: &Frame) -> Option<Mac> {
+    frame.first::<6>().map(Mac)
+}
+
+/// The source address of a frame.
+#[must_use]
+pub fn source(frame: &Frame) -> Option<Mac> {
+    frame.first::<12>().map(|[_, _, _, _, _, _, a, b, c, d, e, f]| Mac([a, b, c, d, e, f]))
+}
+
+/// A station on a LAN: a stack of machines under some users, seen from the medium.
+///
+/// Driven like a machine: after each call, drain [`Station::poll`]; time never goes backwards; an early
+/// [`Station::expire`] is harmless.
+pub trait Station {
+    /// Its address: the medium hands it frames for this address and for groups.
+    fn addr(&self) -> Mac;
+    /// A frame arrived whole: its FCS was right.
+    fn receive(&mut self, now: Instant, frame: Frame);
+    /// The time of [`Station::deadline`] has come, or may have.
+    fn expire(&mut self, now: Instant);
+    /// When it next wants [`Station::expire`] to be called, and why.
+    fn deadline(&self) -> Option<Deadline>;
+    /// The next frame it wants sent.
+    fn poll(&mut self) -> Option<Frame>;
+    /// What became of a frame it gave to the medium: called when the medium is done with it.
+    fn transmitted(&mut self, _now: Instant, _outcome: Transmission) {}
+}
+
+/// What became of a frame given to a medium.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Transmission {
+    /// It went out whole.
+    Sent,
+    /// The MAC gave it up: 16 collisions, say.
+    GivenUp,
+}
