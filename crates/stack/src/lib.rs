@@ -7,3 +7,4 @@
 pub mod load;
 pub mod machine;
 pub mod station;
+pub mod tp4;

@@ -1,0 +1,88 @@
+//! What an installation chooses, each under the standard's symbol.
+
+use core::time::Duration;
+
+/// What is sent again when T1 runs out.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Retransmission {
+    /// The first DT that is not acknowledged (RFC 1008 advises it on a LAN).
+    First,
+    /// All that are outstanding.
+    All,
+}
+
+/// When the receiver's window opens again.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Credit {
+    /// As soon as a DT in sequence has been handed to the user.
+    Automatic,
+    /// When the user gives the buffer back.
+    ByUser,
+}
+
+/// The parameters of a class 4 entity. Times of the network (M, E) are the installation's estimate.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Params {
+    /// Whether to propose the extended format: 31-bit numbers and 16-bit credit.
+    pub extended: bool,
+    /// Whether to ask for the checksum; it is left out only if both sides agree to.
+    pub checksum: bool,
+    /// The largest TPDU to propose: a power of two from 128 to 8,192 octets, user data included.
+    pub tpdu_octets: usize,
+    /// The largest NSDU the network takes: 1,496 octets over LLC on 802.3. DTs are cut to fit both.
+    pub nsdu_octets: usize,
+    /// Receive window: DTs the peer may have outstanding. At most 15 in the normal format.
+    pub window: u16,
+    /// When the window opens again.
+    pub credit: Credit,
+    /// An AK is sent after so many DTs in sequence, or after [`Params::acknowledgement_delay`].
+    pub acknowledge_every: u16,
+    /// A_L: the longest an acknowledgement is held back.
+    pub acknowledgement_delay: Duration,
+    /// T1: how long to wait for an acknowledgement before sending again.
+    pub retransmission_time: Duration,
+    /// What is sent again then.
+    pub retransmission: Retransmission,
+    /// N: how often a TPDU is sent at the most.
+    pub transmissions: u32,
+    /// W: the longest a side goes without sending an AK.
+    pub window_time: Duration,
+    /// I: how long a peer may be silent before the connection is given up.
+    pub inactivity_time: Duration,
+    /// M: the longest an NSDU may live in the network, either way (M_LR, M_RL).
+    pub nsdu_lifetime: Duration,
+    /// L: how long a reference stays frozen after release.
+    pub reference_time: Duration,
+    /// Octets a user may have waiting to be sent on one connection; more is not taken.
+    pub queue_octets: usize,
+    /// The most connections at a time; further CRs are refused.
+    pub connections: usize,
+}
+
+impl Params {
+    /// Values for a LAN: T1 of 100 ms and N of 8 after RFC 1008, the rest by the standard's relations.
+    #[must_use]
+    pub const fn lan() -> Self {
+        Self {
+            extended: false,
+            checksum: true,
+            tpdu_octets: 1_024,
+            nsdu_octets: 1_496,
+            window: 15,
+            credit: Credit::Automatic,
+            acknowledge_every: 2,
+            acknowledgement_delay: Duration::from_millis(10),
+            retransmission_time: Duration::from_millis(100),
+            retransmission: Retransmission::First,
+            transmissions: 8,
+            window_time: Duration::from_secs(2),
+            // I is about 2 N max(T1, W).
+            inactivity_time: Duration::from_secs(32),
+            nsdu_lifetime: Duration::from_millis(500),
+            // L = M_LR + M_RL + R + A_R, with R = T1 N.
+            reference_time: Duration::from_millis(1_900),
+            queue_octets: 65_536,
+            connections: 4_096,
+        }
+    }
+}

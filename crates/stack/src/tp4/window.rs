@@ -1,0 +1,376 @@
+//! The two windows of a connection: what may be sent, and what may be received.
+//!
+//! Sequence numbers count modulo the format's modulus. Between two of them only distances mean
+//! anything, and windows are far shorter than half the modulus, so a distance tells old from new.
+
+use bytes::Bytes;
+use std::collections::{BTreeMap, VecDeque};
+
+/// `number + count`, modulo.
+const fn advance(number: u32, count: u32, modulus: u32) -> u32 {
+    ((number as u64 + count as u64) % modulus as u64) as u32
+}
+
+/// How far `number` lies after `from`, modulo.
+const fn distance(from: u32, number: u32, modulus: u32) -> u32 {
+    ((number as u64 + modulus as u64 - from as u64) % modulus as u64) as u32
+}
+
+/// A DT that was sent and is kept until it is acknowledged (retention, ISO 8073 6.13).
+#[derive(Clone, Debug)]
+pub(super) struct Retained {
+    pub(super) data: Bytes,
+    pub(super) end_of_tsdu: bool,
+    pub(super) transmissions: u32,
+}
+
+/// What an AK did to the send window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Acknowledged {
+    /// It is older than one already received, or names a DT never sent: ignored.
+    OutOfSequence,
+    /// It was in sequence and acknowledged so many DTs, perhaps none.
+    InSequence {
+        newly: u32,
+        /// Whether a window that had been closed opened.
+        opened: bool,
+    },
+}
+
+/// The sending side: lower window edge to upper window edge.
+#[derive(Clone, Debug)]
+pub(super) struct SendWindow {
+    modulus: u32,
+    /// LWE: the first DT not acknowledged.
+    lower_edge: u32,
+    /// UWE, as a distance from the lower edge.
+    credit: u32,
+    /// The subsequence number and credit of the latest AK with the current lower edge.
+    latest: (u16, u32),
+    retained: VecDeque<Retained>,
+    tsdus: VecDeque<Bytes>,
+    queued_octets: usize,
+}
+
+impl SendWindow {
+    pub(super) fn new(modulus: u32, credit: u32) -> Self {
+        Self {
+            modulus,
+            lower_edge: 0,
+            credit,
+            latest: (0, credit),
+            retained: VecDeque::new(),
+            tsdus: VecDeque::new(),
+            queued_octets: 0,
+        }
+    }
+
+    /// Starts it off with the peer's first credit; what the user queued already stays queued.
+    pub(super) fn open(&mut self, modulus: u32, credit: u32) {
+        (self.modulus, self.credit, self.latest) = (modulus, credit, (0, credit));
+    }
+
+    /// Queues a TSDU to be cut into DTs (segmenting, 6.3). An empty one still takes one DT.
+    pub(super) fn queue(&mut self, tsdu: Bytes) {
+        self.queued_octets += tsdu.len();
+        self.tsdus.push_back(tsdu);
+    }
+
+    /// Octets accepted from the user and not yet sent for the first time.
+    pub(super) const fn queued_octets(&self) -> usize {
+        self.queued_octets
+    }
+
+    pub(super) fn is_drained(&self) -> bool {
+        self.retained.is_empty() && self.tsdus.is_empty()
+    }
+
+    /// Whether there is something to send that the peer's credit does not allow.
+    pub(super) fn is_blocked(&self) -> bool {
+        !self.tsdus.is_empty() && self.retained.len() as u32 >= self.credit
+    }
+
+    /// Takes the next new DT of at most `octets` of user data, if there is one and credit for it.
+    pub(super) fn take_new(&mut self, octets: usize) -> Option<(u32, &Retained)> {
+        let sent = self.retained.len() as u32;
+        if sent >= self.credit || octets == 0 {
+            return None;
+        }
+        let tsdu = self.tsdus.front_mut()?;
+        let data = if tsdu.len() <= octets {
+            self.tsdus.pop_front().expect("the front was just seen")
+        } else {
+            let data = tsdu.split_to(octets);
+            self.queued_octets -= data.len();
+            self.retained.push_back(Retained { data, end_of_tsdu: false, transmissions: 1 });
+            let number = advance(self.lower_edge, sent, self.modulus);
+            return self.retained.back().map(|retained| (number, retained));
+        };
+        self.queued_octets -= data.len();
+        self.retained.push_back(Retained { data, end_of_tsdu: true, transmissions: 1 });
+        let number = advance(self.lower_edge, sent, self.modulus);
+        self.retained.back().map(|retained| (number, retained))
+    }
+
+    /// The retained DT at `place`, 0 the oldest, counted as sent once more; only within the window.
+    pub(super) fn take_again(&mut self, place: usize) -> Option<(u32, &Retained)> {
+        if place as u32 >= self.credit {
+            return None;
+        }
+        let number = advance(self.lower_edge, place as u32, self.modulus);
+        let retained = self.retained.get_mut(place)?;
+        retained.transmissions += 1;
+        Some((number, retained))
+    }
+
+    /// How often the oldest retained DT has been sent; `None` where nothing is outstanding.
+    pub(super) fn oldest_transmissions(&self) -> Option<u32> {
+        self.retained.front().map(|retained| retained.transmissions)
+    }
+
+    pub(super) fn outstanding(&self) -> usize {
+        self.retained.len()
+    }
+
+    /// Takes an AK, in sequence or not (12.2.3.7 a to c).
+    pub(super) fn acknowledge(&mut self, next: u32, subsequence: u16, credit: u32) -> Acknowledged {
+        let newly = distance(self.lower_edge, next, self.modulus);
+        // 12.2.3.6: it cannot acknowledge what was never sent; a greater distance is an old number.
+        if newly > self.retained.len() as u32 {
+            return Acknowledged::OutOfSequence;
+        }
+        if newly == 0 && (subsequence, credit) < self.latest {
+            return Acknowledged::OutOfSequence;
+        }
+        let was_closed = self.retained.len() as u32 >= self.credit;
+        self.retained.drain(..newly as usize);
+        self.lower_edge = next;
+        self.credit = credit;
+        self.latest = (subsequence, credit);
+        let opened = was_closed && (self.retained.len() as u32) < credit;
+        Acknowledged::InSequence { newly, opened }
+    }
+
+    /// Whether numbers start over between the lower edge before and after `newly` acknowledgements.
+    pub(super) const fn wrapped(&self, newly: u32) -> bool {
+        newly > self.lower_edge
+    }
+}
+
+/// What became of a DT that arrived.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Arrival {
+    /// It was the one expected, and so many can be delivered now.
+    InSequence,
+    /// It is kept until those before it arrive (resequencing, 6.20).
+    OutOfOrder,
+    /// It had arrived before.
+    Duplicate,
+    /// It lies beyond the credit granted.
+    OutsideWindow,
+}
+
+/// The receiving side: what is expected, what waits, what was granted.
+#[derive(Clone, Debug)]
+pub(super) struct ReceiveWindow {
+    modulus: u32,
+    /// The DT expected next.
+    next: u32,
+    /// Buffers that nobody holds.
+    free: u32,
+    /// The upper edge granted so far, as a distance from `next`.
+    granted: u32,
+    /// DTs beyond a gap, by their distance from `origin`, which is the number expected when it was 0.
+    waiting: BTreeMap<u64, (Bytes, bool)>,
+    /// DTs delivered so far: the unwrapped form of `next`.
+    delivered: u64,
+}
+
+impl ReceiveWindow {
+    /// With so many buffers, so much of which the CR or CC granted.
+    pub(super) const fn new(modulus: u32, window: u32, granted: u32) -> Self {
+        let waiting = BTreeMap::new();
+        Self { modulus, next: 0, free: window, granted, waiting, delivered: 0 }
+    }
+
+    /// YR-TU-NR of an AK sent now.
+    pub(super) const fn next(&self) -> u32 {
+        self.next
+    }
+
+    /// CDT of an AK sent now, never less than was granted before and at most `max`.
+    ///
+    /// Every DT takes a buffer when it is delivered, so the upper edge never moves back.
+    pub(super) fn grant(&mut self, max: u32) -> u32 {
+        self.granted = self.granted.max(self.free.min(max));
+        self.granted
+    }
+
+    /// Whether the peer has used up what it was granted.
+    pub(super) const fn is_closed(&self) -> bool {
+        self.granted == 0
+    }
+
+    /// Buffers that could be granted beyond what has been.
+    pub(super) const fn ungranted(&self) -> u32 {
+        self.free.saturating_sub(self.granted)
+    }
+
+    /// Takes a DT's number, and its content if it is new; deliver with [`ReceiveWindow::pop`].
+    pub(super) fn arrive(&mut self, number: u32, data: Bytes, end: bool) -> Arrival {
+        let ahead = distance(self.next, number, self.modulus);
+        if ahead >= self.granted {
+            // Anything up to half the numbers back has been here before.
+            let old = ahead >= self.modulus / 2;
+            return if old { Arrival::Duplicate } else { Arrival::OutsideWindow };
+        }
+        let place = self.delivered + u64::from(ahead);
+        if self.waiting.contains_key(&place) {
+            return Arrival::Duplicate;
+        }
+        self.waiting.insert(place, (data, end));
+        if ahead == 0 { Arrival::InSequence } else { Arrival::OutOfOrder }
+    }
+
+    /// Whether a DT with this number is the one expected and nothing waits behind a gap: the common case,
+    /// which [`ReceiveWindow::pass`] takes without storing anything.
+    pub(super) fn passes(&self, number: u32) -> bool {
+        number == self.next && self.granted > 0 && self.waiting.is_empty()
+    }
+
+    /// Counts the DT expected next as delivered.
+    pub(super) const fn pass(&mut self) {
+        self.next = advance(self.next, 1, self.modulus);
+        self.delivered += 1;
+        self.granted -= 1;
+        self.free -= 1;
+    }
+
+    /// The next DT in sequence, if it is here.
+    pub(super) fn pop(&mut self) -> Option<(Bytes, bool)> {
+        let first = self.waiting.remove(&self.delivered)?;
+        self.pass();
+        Some(first)
+    }
+
+    /// Gives back buffers of delivered DTs; at most `window` are ever free.
+    pub(super) fn give_back(&mut self, buffers: u32, window: u32) {
+        self.free = self.free.saturating_add(buffers).min(window);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn send_window(credit: u32) -> SendWindow {
+        let mut window = SendWindow::new(128, credit);
+        for _ in 0..200 {
+            window.queue(Bytes::from_static(b"tsdu"));
+        }
+        window
+    }
+
+    fn numbers(window: &mut SendWindow) -> Vec<u32> {
+        std::iter::from_fn(|| window.take_new(1_000).map(|(number, _)| number)).collect()
+    }
+
+    #[test]
+    fn no_more_is_sent_than_there_is_credit_for() {
+        let mut window = send_window(3);
+        assert_eq!(numbers(&mut window), [0, 1, 2]);
+        assert!(window.is_blocked());
+        let opened = Acknowledged::InSequence { newly: 2, opened: true };
+        assert_eq!(window.acknowledge(2, 0, 3), opened);
+        assert_eq!(numbers(&mut window), [3, 4]);
+    }
+
+    #[test]
+    fn numbers_start_over_after_the_modulus() {
+        let mut window = send_window(15);
+        let mut sent = Vec::new();
+        while sent.len() < 150 {
+            let new = numbers(&mut window);
+            let next = new.last().map_or(0, |last| (last + 1) % 128);
+            sent.extend(new);
+            window.acknowledge(next, 0, 15);
+        }
+        assert_eq!(sent[126..131], [126, 127, 0, 1, 2]);
+    }
+
+    #[test]
+    fn acks_out_of_sequence_change_nothing() {
+        let mut window = send_window(8);
+        assert_eq!(numbers(&mut window).len(), 8);
+        assert_ne!(window.acknowledge(4, 0, 2), Acknowledged::OutOfSequence);
+        // Older; never sent; same number and less credit without a higher subsequence number.
+        assert_eq!(window.acknowledge(3, 0, 9), Acknowledged::OutOfSequence);
+        assert_eq!(window.acknowledge(9, 0, 9), Acknowledged::OutOfSequence);
+        assert_eq!(window.acknowledge(4, 0, 1), Acknowledged::OutOfSequence);
+        // 12.2.3.7 b and c: reduced with a higher subsequence, equal credit, more credit.
+        for (subsequence, credit) in [(1, 1), (1, 1), (1, 5), (2, 0)] {
+            let in_sequence = window.acknowledge(4, subsequence, credit);
+            assert_ne!(in_sequence, Acknowledged::OutOfSequence, "{subsequence} {credit}");
+        }
+    }
+
+    #[test]
+    fn reduced_credit_stops_retransmission_too() {
+        let mut window = send_window(4);
+        numbers(&mut window);
+        assert!(window.take_again(3).is_some());
+        window.acknowledge(1, 0, 1);
+        assert!(window.take_again(0).is_some() && window.take_again(1).is_none());
+    }
+
+    #[test]
+    fn a_long_tsdu_is_cut_and_only_its_last_piece_ends_it() {
+        let mut window = SendWindow::new(128, 9);
+        window.queue(Bytes::from_static(b"0123456789"));
+        window.queue(Bytes::new());
+        let mut pieces = Vec::new();
+        while let Some((_, piece)) = window.take_new(4) {
+            pieces.push((piece.data.clone(), piece.end_of_tsdu));
+        }
+        let pieces: Vec<_> = pieces.iter().map(|(data, end)| (&data[..], *end)).collect();
+        let expected: [(&[u8], bool); 4] =
+            [(b"0123", false), (b"4567", false), (b"89", true), (b"", true)];
+        assert_eq!(pieces, expected);
+    }
+
+    #[test]
+    fn what_arrives_out_of_order_waits_and_comes_once() {
+        let mut window = ReceiveWindow::new(128, 4, 4);
+        let data = |text: &'static str| Bytes::from_static(text.as_bytes());
+        assert_eq!(window.arrive(1, data("b"), true), Arrival::OutOfOrder);
+        assert_eq!(window.arrive(1, data("b"), true), Arrival::Duplicate);
+        assert_eq!(window.arrive(4, data("e"), true), Arrival::OutsideWindow);
+        assert_eq!(window.pop(), None);
+        assert_eq!(window.arrive(0, data("a"), true), Arrival::InSequence);
+        assert_eq!(window.pop(), Some((data("a"), true)));
+        assert_eq!(window.pop(), Some((data("b"), true)));
+        assert_eq!(window.pop(), None);
+        assert_eq!(window.arrive(0, data("a"), true), Arrival::Duplicate);
+        assert_eq!((window.next(), window.grant(15)), (2, 2), "two buffers are still held");
+        window.give_back(2, 4);
+        assert_eq!((window.next(), window.grant(15)), (2, 4));
+    }
+
+    #[test]
+    fn the_upper_edge_granted_never_moves_back() {
+        let mut window = ReceiveWindow::new(128, 2, 2);
+        let mut upper = 2;
+        for number in 0..300_u32 {
+            assert!(window.passes(number % 128));
+            window.pass();
+            window.give_back(number % 3, 2);
+            let edge = number + 1 + window.grant(15);
+            assert!(edge >= upper, "moved from {upper} to {edge}");
+            upper = edge;
+            if window.is_closed() {
+                window.give_back(2, 2);
+                upper = number + 1 + window.grant(15);
+            }
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! What the machines do together.
+
+mod tp4_pair;
