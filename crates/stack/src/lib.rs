@@ -4,7 +4,9 @@
 //! and in `live`, where it ticks. Start with [`machine`].
 #![forbid(unsafe_code)]
 
+pub mod llc;
 pub mod load;
 pub mod machine;
+pub mod profile;
 pub mod station;
 pub mod tp4;

@@ -78,6 +78,8 @@ impl Sender {
     pub fn deadline(&self) -> Option<Deadline> {
         let at = match self.stage {
             Stage::Waiting => Some(self.flow.start),
+            // Bulk is due when a message has been taken, not at a time.
+            Stage::Running if self.is_ahead() => None,
             Stage::Running => self.next_due,
             Stage::Opening | Stage::Finishing | Stage::Over => None,
         };
@@ -116,7 +118,7 @@ impl Sender {
         while self.stage == Stage::Running
             && let Some(planned) = self.next_due.filter(|due| *due <= now)
         {
-            if self.flow.pattern == Pattern::Bulk && self.waiting.len() >= 2 {
+            if self.is_ahead() {
                 break;
             }
             let sequence = self.due as u32;
@@ -144,6 +146,11 @@ impl Sender {
             Pattern::MaximumRateRequest { .. } => None,
             Pattern::Bulk => Some(planned),
         }
+    }
+
+    /// Whether a bulk flow has as much waiting as it needs to keep its service busy.
+    fn is_ahead(&self) -> bool {
+        self.flow.pattern == Pattern::Bulk && self.waiting.len() >= 2
     }
 
     fn check_end(&mut self) {

@@ -1,3 +1,4 @@
 //! What the machines do together.
 
+mod hosts;
 mod tp4_pair;

@@ -1,0 +1,3 @@
+//! Logical link control (IEEE 802.2): one file per type of operation.
+
+pub mod type1;

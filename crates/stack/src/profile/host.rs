@@ -1,0 +1,511 @@
+//! A station of a LAN: class 4 transport over the inactive network layer over LLC type 1, and its users.
+//!
+//! ```text
+//!   senders ┐                  ┌ sinks            users: stack::load
+//!           ├─ class 4 ────────┤                  TSAP "tidewire"
+//!           │   inactive NL    │                  one octet, 00
+//!           └─ LLC type 1 ─────┘                  SAP FE; messages without connection on SAP 5C
+//!                 802.3
+//! ```
+
+use super::conversation::{Conversation, Role};
+use crate::llc::type1::{self, Lpdu, Type1};
+use crate::load::{
+    Event, Flow, FlowId, Outcome, Pattern, Record, Sender, Service, Sink, Stage, Stamp, StampKind,
+};
+use crate::machine::{Deadline, Machine, Output};
+use crate::station::{Frame, Station, Transmission};
+use crate::tp4::{
+    self, Address, Endpoint, Entity, Indication, Nsdu, Params, Reason, Request, disconnect_reason,
+};
+use bytes::Bytes;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use wire::addr::{Mac, Sap};
+use wire::packet::Packet;
+use wire::time::Instant;
+
+/// The LSAP of messages sent without a connection.
+pub const MESSAGE_SAP: Sap = Sap(0x5C);
+/// The TSAP-ID of the users that make traffic.
+const TSAP: &[u8] = b"tidewire";
+/// The first octet of the inactive subset of CLNP: there is no network header.
+const INACTIVE: u8 = 0x00;
+/// Frames of bulk datagram flows that may be at the medium at a time.
+const FRAMES_AHEAD: usize = 4;
+/// LSDUs for other SAPs that are kept for whoever fetches them.
+const OTHERS: usize = 64;
+
+/// What a host is made of.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct HostParams {
+    /// Its address.
+    pub address: Mac,
+    /// Its transport entity's parameters.
+    pub transport: Params,
+    /// The reference before the first one it gives out.
+    pub last_reference: u16,
+    /// Whether it accepts connections and answers requests.
+    pub accepts: bool,
+    /// Further SAPs, whose LSDUs are fetched with [`Host::unitdata`].
+    pub saps: Vec<Sap>,
+}
+
+/// An LSDU from or to one of the further SAPs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Unitdata {
+    /// The other station.
+    pub station: Mac,
+    /// The SAP, the same at both ends.
+    pub sap: Sap,
+    /// The LSDU.
+    pub data: Packet,
+}
+
+#[derive(Clone, Debug)]
+struct Flowing {
+    sender: Sender,
+    endpoint: Option<Endpoint>,
+    /// Whether everything handed to the transport has been acknowledged.
+    drained: bool,
+}
+
+/// A station with transport, link and users.
+#[derive(Clone, Debug)]
+pub struct Host {
+    params: HostParams,
+    link: Type1,
+    transport: Entity,
+    flows: Vec<Flowing>,
+    conversations: BTreeMap<Endpoint, Conversation>,
+    /// Connections with replies to hand over.
+    replying: BTreeSet<Endpoint>,
+    frames: VecDeque<Frame>,
+    /// Frames handed to the medium and not reported back yet.
+    ahead: usize,
+    records: VecDeque<Record>,
+    others: VecDeque<Unitdata>,
+    foreign: u64,
+}
+
+impl Host {
+    /// A host that will carry out `flows`.
+    #[must_use]
+    pub fn new(params: HostParams, flows: Vec<Flow>) -> Self {
+        let saps = [Sap::ISO_NETWORK, MESSAGE_SAP].into_iter().chain(params.saps.iter().copied());
+        let flowing = |flow| Flowing { sender: Sender::new(flow), endpoint: None, drained: true };
+        Self {
+            link: Type1::new(saps),
+            transport: Entity::new(params.transport.clone(), params.last_reference),
+            flows: flows.into_iter().map(flowing).collect(),
+            conversations: BTreeMap::new(),
+            replying: BTreeSet::new(),
+            frames: VecDeque::new(),
+            ahead: 0,
+            records: VecDeque::new(),
+            others: VecDeque::new(),
+            foreign: 0,
+            params,
+        }
+    }
+
+    /// The next thing its users saw happen.
+    pub fn record(&mut self) -> Option<Record> {
+        self.records.pop_front()
+    }
+
+    /// The next LSDU for one of the further SAPs.
+    pub fn unitdata(&mut self) -> Option<Unitdata> {
+        self.others.pop_front()
+    }
+
+    /// Sends an LSDU from one of the further SAPs.
+    pub fn send_unitdata(&mut self, now: Instant, Unitdata { station, sap, data }: Unitdata) {
+        let request = type1::Request::Unitdata { station, destination: sap, source: sap, data };
+        self.link.request(now, request);
+        self.drain(now);
+    }
+
+    /// Adds a flow; it begins at its start, or at once where that is past.
+    pub fn add(&mut self, flow: Flow) {
+        self.flows.push(Flowing { sender: Sender::new(flow), endpoint: None, drained: true });
+    }
+
+    /// Ends all flows: connections are released, messages that wait are dropped.
+    pub fn stop(&mut self, now: Instant) {
+        for place in 0..self.flows.len() {
+            let flowing = &mut self.flows[place];
+            flowing.sender.end();
+            if let Some(endpoint) = flowing.endpoint.take() {
+                let reason = disconnect_reason::NORMAL;
+                self.transport.request(now, Request::Disconnect { endpoint, reason });
+            }
+        }
+        self.drain(now);
+    }
+
+    /// Whether every flow is over.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.flows.iter().all(|flowing| flowing.sender.stage() == Stage::Over)
+    }
+
+    /// Its transport entity, to be read.
+    #[must_use]
+    pub const fn transport(&self) -> &Entity {
+        &self.transport
+    }
+
+    /// Its link machine, to be read.
+    #[must_use]
+    pub const fn link(&self) -> &Type1 {
+        &self.link
+    }
+
+    /// Frames that were not for this stack: no 802.3 length, or no LLC header.
+    #[must_use]
+    pub const fn foreign_frames(&self) -> u64 {
+        self.foreign
+    }
+
+    fn record_event(&mut self, at: Instant, flow: FlowId, event: Event) {
+        self.records.push_back(Record { at, flow, event });
+    }
+
+    // ---- the loop ---------------------------------------------------------------------------------
+
+    /// Moves everything that has something to say until all are silent.
+    fn drain(&mut self, now: Instant) {
+        loop {
+            if let Some(output) = self.transport.poll() {
+                match output {
+                    Output::Send(nsdu) => self.send_nsdu(now, nsdu),
+                    Output::Deliver(indication) => self.transport_says(now, indication),
+                    Output::Note(_) => {}
+                }
+            } else if let Some(output) = self.link.poll() {
+                match output {
+                    Output::Send(lpdu) => self.send_lpdu(lpdu),
+                    Output::Deliver(indication) => self.link_says(now, indication),
+                    Output::Note(never) => match never {},
+                }
+            } else if !self.pump(now) {
+                return;
+            }
+        }
+    }
+
+    fn send_nsdu(&mut self, now: Instant, Nsdu { peer, mut packet }: Nsdu) {
+        let Address::Station(station) = peer;
+        packet.prepend(&[INACTIVE]);
+        let (destination, source) = (Sap::ISO_NETWORK, Sap::ISO_NETWORK);
+        let request = type1::Request::Unitdata { station, destination, source, data: packet };
+        self.link.request(now, request);
+    }
+
+    fn send_lpdu(&mut self, Lpdu { station, mut packet }: Lpdu) {
+        let [high, low] = (packet.len().min(0xFFFF) as u16).to_be_bytes();
+        let mut header = [0; 14];
+        header[..6].copy_from_slice(&station.0);
+        header[6..12].copy_from_slice(&self.params.address.0);
+        header[12..].copy_from_slice(&[high, low]);
+        packet.prepend(&header);
+        self.frames.push_back(packet);
+    }
+
+    fn link_says(&mut self, now: Instant, indication: type1::Indication) {
+        let type1::Indication::Unitdata { station, destination, mut data, .. } = indication else {
+            return;
+        };
+        match destination {
+            Sap::ISO_NETWORK => {
+                if data.first::<1>() == Some([INACTIVE]) && data.strip(1).is_some() {
+                    let peer = Address::Station(station);
+                    self.transport.receive(now, Nsdu { peer, packet: data });
+                }
+            }
+            MESSAGE_SAP => self.datagram(now, station, &data),
+            sap => {
+                if self.others.len() < OTHERS {
+                    self.others.push_back(Unitdata { station, sap, data });
+                }
+            }
+        }
+    }
+
+    // ---- messages without connection --------------------------------------------------------------
+
+    fn datagram(&mut self, now: Instant, station: Mac, data: &Packet) {
+        let outcome = Sink::whole(data);
+        let Some(stamp) = self.message(now, None, outcome) else { return };
+        if let Some(reply) = Sink::reply_lsdu(&stamp).filter(|_| self.params.accepts) {
+            self.send_message(now, station, reply);
+        }
+    }
+
+    fn send_message(&mut self, now: Instant, station: Mac, data: Packet) {
+        let (destination, source) = (MESSAGE_SAP, MESSAGE_SAP);
+        let request = type1::Request::Unitdata { station, destination, source, data };
+        self.link.request(now, request);
+    }
+
+    /// A message came in whole or damaged; its stamp, if it is one that may want a reply.
+    fn message(&mut self, now: Instant, from: Option<FlowId>, outcome: Outcome) -> Option<Stamp> {
+        let (stamp, octets) = match outcome {
+            Outcome::Whole { stamp, octets } => (stamp, octets),
+            Outcome::Damaged { reason } => {
+                self.record_event(now, from.unwrap_or(FlowId(0)), Event::Damaged { reason });
+                return None;
+            }
+        };
+        let Stamp { flow, sequence, planned, .. } = stamp;
+        let sent = stamp.sent();
+        if stamp.kind == StampKind::Reply {
+            let event = Event::Answered { sequence, planned, sent, octets };
+            self.record_event(now, flow, event);
+            for flowing in self.flows.iter_mut().filter(|flowing| flowing.sender.id() == flow) {
+                flowing.sender.answered(now);
+            }
+            return None;
+        }
+        let event = Event::Delivered { sequence, planned, sent, octets };
+        self.record_event(now, flow, event);
+        Some(stamp)
+    }
+
+    // ---- transport --------------------------------------------------------------------------------
+
+    fn transport_says(&mut self, now: Instant, indication: Indication) {
+        match indication {
+            Indication::Connect { endpoint, called, .. } => {
+                if self.params.accepts && (called.is_empty() || called == TSAP) {
+                    let conversation = Conversation::new(Role::Accepted, None);
+                    self.conversations.insert(endpoint, conversation);
+                    let accept = Request::Accept { endpoint, data: Bytes::new() };
+                    self.transport.request(now, accept);
+                } else {
+                    let reason = disconnect_reason::ADDRESS_UNKNOWN;
+                    self.transport.request(now, Request::Disconnect { endpoint, reason });
+                }
+            }
+            Indication::Confirm { endpoint, .. } => {
+                if let Some(place) = self.sender_of(endpoint) {
+                    let took = self.flows[place].sender.open(now);
+                    let id = self.flows[place].sender.id();
+                    self.record_event(now, id, Event::Opened { took });
+                }
+            }
+            Indication::Data { endpoint, octets, end } => self.piece(now, endpoint, &octets, end),
+            Indication::Drained { endpoint } => {
+                if let Some(place) = self.sender_of(endpoint) {
+                    self.flows[place].drained = true;
+                }
+            }
+            Indication::Disconnect { endpoint, reason } => self.disconnected(now, endpoint, reason),
+            // Room is asked for before a TSDU is handed over, so none comes back.
+            Indication::Established { .. } | Indication::Full { .. } | Indication::Ready { .. } => {
+            }
+        }
+    }
+
+    fn sender_of(&self, endpoint: Endpoint) -> Option<usize> {
+        match self.conversations.get(&endpoint)?.role {
+            Role::Sender(place) => Some(place),
+            Role::Accepted => None,
+        }
+    }
+
+    fn piece(&mut self, now: Instant, endpoint: Endpoint, octets: &[u8], end: bool) {
+        if self.params.transport.credit == tp4::Credit::ByUser {
+            self.transport.request(now, Request::GiveBack { endpoint, buffers: 1 });
+        }
+        let Some(conversation) = self.conversations.get_mut(&endpoint) else { return };
+        let Some(outcome) = conversation.sink.take(octets, end) else { return };
+        if let Outcome::Whole { stamp, .. } = outcome {
+            conversation.flow = Some(stamp.flow);
+        }
+        let flow = conversation.flow;
+        let reply = self.message(now, flow, outcome).and_then(|stamp| Sink::reply_tsdu(&stamp));
+        let conversation = self.conversations.get_mut(&endpoint);
+        let (Some(reply), Some(conversation)) = (reply, conversation) else { return };
+        self.replying.insert(endpoint);
+        if !conversation.reply(reply) {
+            let event = Event::Damaged { reason: "too many replies wait" };
+            self.record_event(now, flow.unwrap_or(FlowId(0)), event);
+        }
+    }
+
+    fn disconnected(&mut self, now: Instant, endpoint: Endpoint, reason: Reason) {
+        let Some(conversation) = self.conversations.remove(&endpoint) else { return };
+        let orderly = reason == Reason::ByPeer(disconnect_reason::NORMAL);
+        let mut flow = conversation.flow;
+        if let Role::Sender(place) = conversation.role {
+            let flowing = &mut self.flows[place];
+            flowing.sender.end();
+            flowing.endpoint = None;
+            flow = Some(flowing.sender.id());
+        }
+        if let Some(flow) = flow {
+            self.record_event(now, flow, Event::Ended { reason: reason.text(), orderly });
+        }
+    }
+
+    // ---- users ------------------------------------------------------------------------------------
+
+    /// Lets every user act; whether any did.
+    fn pump(&mut self, now: Instant) -> bool {
+        let mut acted = self.pump_replies(now);
+        for place in 0..self.flows.len() {
+            acted |= self.pump_flow(now, place);
+        }
+        acted
+    }
+
+    /// Hands waiting replies to their connections.
+    fn pump_replies(&mut self, now: Instant) -> bool {
+        let mut acted = false;
+        while let Some(endpoint) = self.replying.pop_first() {
+            let Some(conversation) = self.conversations.get_mut(&endpoint) else { continue };
+            let room = self.transport.room(endpoint);
+            let idle = room == self.params.transport.queue_octets;
+            if let Some(tsdu) = conversation.next_reply(room, idle) {
+                self.transport.request(now, Request::Data { endpoint, tsdu });
+                acted = true;
+            }
+            if conversation.has_replies() {
+                self.replying.insert(endpoint);
+                break;
+            }
+        }
+        acted
+    }
+
+    fn pump_flow(&mut self, now: Instant, place: usize) -> bool {
+        let flowing = &mut self.flows[place];
+        match flowing.sender.stage() {
+            Stage::Waiting if flowing.sender.flow().start <= now => self.start(now, place),
+            Stage::Running | Stage::Finishing => {
+                flowing.sender.expire(now, &mut self.records);
+                let handed = self.hand_over(now, place);
+                let flowing = &self.flows[place];
+                let done = flowing.sender.is_done() && flowing.drained;
+                if done {
+                    self.finish(now, place);
+                }
+                handed || done
+            }
+            Stage::Waiting | Stage::Opening | Stage::Over => false,
+        }
+    }
+
+    fn start(&mut self, now: Instant, place: usize) -> bool {
+        let flowing = &mut self.flows[place];
+        match flowing.sender.flow().service {
+            Service::Datagram => {
+                flowing.sender.open(now);
+            }
+            Service::Class4 => {
+                let endpoint = self.transport.endpoint();
+                flowing.endpoint = Some(endpoint);
+                flowing.sender.opening(now);
+                let (peer, id) = (flowing.sender.flow().peer, flowing.sender.id());
+                let conversation = Conversation::new(Role::Sender(place), Some(id));
+                self.conversations.insert(endpoint, conversation);
+                let (peer, tsap) = (Address::Station(peer), Bytes::from_static(TSAP));
+                let (called, calling, data) = (tsap.clone(), tsap, Bytes::new());
+                let request = Request::Connect { endpoint, peer, called, calling, data };
+                self.transport.request(now, request);
+            }
+        }
+        true
+    }
+
+    /// Hands one message to the service, if one waits and the service takes it.
+    fn hand_over(&mut self, now: Instant, place: usize) -> bool {
+        let Flowing { sender, endpoint, drained } = &mut self.flows[place];
+        if !sender.has_waiting() {
+            return false;
+        }
+        match (sender.flow().service, *endpoint) {
+            (Service::Class4, Some(endpoint)) => {
+                let room = self.transport.room(endpoint);
+                let idle = room == self.params.transport.queue_octets;
+                if !idle && room < sender.flow().size_octets {
+                    return false;
+                }
+                let Some(tsdu) = sender.take_tsdu(now, &mut self.records) else { return false };
+                *drained = false;
+                self.transport.request(now, Request::Data { endpoint, tsdu });
+            }
+            (Service::Class4, None) => return false,
+            (Service::Datagram, _) => {
+                let bulk = sender.flow().pattern == Pattern::Bulk;
+                if bulk && self.ahead + self.frames.len() >= FRAMES_AHEAD {
+                    return false;
+                }
+                let Some(data) = sender.take_lsdu(now, &mut self.records) else { return false };
+                let station = sender.flow().peer;
+                self.send_message(now, station, data);
+            }
+        }
+        true
+    }
+
+    fn finish(&mut self, now: Instant, place: usize) {
+        let flowing = &mut self.flows[place];
+        let id = flowing.sender.id();
+        flowing.sender.end();
+        if let Some(endpoint) = flowing.endpoint.take() {
+            self.conversations.remove(&endpoint);
+            let reason = disconnect_reason::NORMAL;
+            self.transport.request(now, Request::Disconnect { endpoint, reason });
+        }
+        self.record_event(now, id, Event::Done);
+        self.record_event(now, id, Event::Ended { reason: "all sent", orderly: true });
+    }
+}
+
+impl Station for Host {
+    fn addr(&self) -> Mac {
+        self.params.address
+    }
+
+    fn receive(&mut self, now: Instant, mut frame: Frame) {
+        let header = frame.first::<14>().filter(|_| frame.strip(14).is_some());
+        let Some([_, _, _, _, _, _, a, b, c, d, e, f, high, low]) = header else {
+            self.foreign += 1;
+            return;
+        };
+        // Below 1536 it is the length of the LLC PDU, and what follows that is padding.
+        let length = usize::from(u16::from_be_bytes([high, low]));
+        if length >= 1_536 || length > frame.len() {
+            self.foreign += 1;
+            return;
+        }
+        frame.truncate(length);
+        self.link.receive(now, Lpdu { station: Mac([a, b, c, d, e, f]), packet: frame });
+        self.drain(now);
+    }
+
+    fn expire(&mut self, now: Instant) {
+        self.transport.expire(now);
+        self.drain(now);
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        let flows = self.flows.iter().map(|flowing| flowing.sender.deadline());
+        flows.fold(self.transport.deadline(), Deadline::earlier)
+    }
+
+    fn poll(&mut self) -> Option<Frame> {
+        let frame = self.frames.pop_front()?;
+        self.ahead += 1;
+        Some(frame)
+    }
+
+    fn transmitted(&mut self, now: Instant, _outcome: Transmission) {
+        self.ahead = self.ahead.saturating_sub(1);
+        if self.flows.iter().any(|flowing| flowing.sender.has_waiting()) {
+            self.drain(now);
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Hosts on a LAN that carries every frame at once and loses none.
+
+use core::time::Duration;
+use stack::load::{Event, Flow, FlowId, Pattern, Record, Service};
+use stack::profile::{Host, HostParams};
+use stack::station::{Station, Transmission, destination};
+use stack::tp4::{Credit, Params};
+use wire::addr::Mac;
+use wire::time::Instant;
+
+fn host(number: u32, transport: Params, flows: Vec<Flow>) -> Host {
+    let params = HostParams {
+        address: Mac::local(number),
+        transport,
+        last_reference: 0,
+        accepts: true,
+        saps: Vec::new(),
+    };
+    Host::new(params, flows)
+}
+
+fn flow(service: Service, pattern: Pattern, size_octets: usize, messages: u64) -> Flow {
+    Flow {
+        id: FlowId(5),
+        peer: Mac::local(2),
+        service,
+        pattern,
+        size_octets,
+        messages: Some(messages),
+        start: Instant::ZERO,
+        seed: 1,
+    }
+}
+
+/// Runs host 1 with this flow against host 2; the records of both.
+fn run(transport: &Params, flow: Flow) -> [Vec<Record>; 2] {
+    let mut hosts =
+        [host(1, transport.clone(), vec![flow]), host(2, transport.clone(), Vec::new())];
+    let mut records = [Vec::new(), Vec::new()];
+    let mut now = Instant::ZERO;
+    let end = now + Duration::from_secs(30);
+    while let Some(deadline) = hosts.iter().filter_map(Station::deadline).min()
+        && deadline.at <= end
+    {
+        now = now.max(deadline.at);
+        hosts.iter_mut().for_each(|host| host.expire(now));
+        let mut busy = true;
+        while busy {
+            busy = false;
+            for of in [0, 1] {
+                while let Some(frame) = hosts[of].poll() {
+                    busy = true;
+                    hosts[of].transmitted(now, Transmission::Sent);
+                    assert_eq!(destination(&frame), Some(hosts[1 - of].addr()));
+                    hosts[1 - of].receive(now, frame);
+                }
+            }
+        }
+        for (host, records) in hosts.iter_mut().zip(&mut records) {
+            records.extend(std::iter::from_fn(|| host.record()));
+        }
+        if hosts.iter().all(Host::is_done) && records[0].last().is_some_and(is_end) {
+            break;
+        }
+    }
+    records
+}
+
+fn is_end(record: &Record) -> bool {
+    matches!(record.event, Event::Ended { orderly: true, .. })
+}
+
+fn delivered(records: &[Record]) -> Vec<(u32, usize)> {
+    let of = |record: &Record| match record.event {
+        Event::Delivered { sequence, octets, .. } => Some((sequence, octets)),
+        Event::Damaged { reason } => panic!("damaged: {reason}"),
+        _ => None,
+    };
+    records.iter().filter_map(of).collect()
+}
+
+#[test]
+fn every_pattern_delivers_every_message_over_both_services() {
+    let period = Duration::from_millis(10);
+    for service in [Service::Class4, Service::Datagram] {
+        for pattern in [
+            Pattern::Cyclic { period },
+            Pattern::Poisson { mean_interval: period },
+            Pattern::ConstantRateRequest { period, reply_octets: 60 },
+            Pattern::MaximumRateRequest { reply_octets: 60 },
+            Pattern::Bulk,
+        ] {
+            let [sender, receiver] = run(&Params::lan(), flow(service, pattern, 700, 50));
+            let expected: Vec<_> = (0..50).map(|sequence| (sequence, 700)).collect();
+            assert_eq!(delivered(&receiver), expected, "{service:?} {pattern:?}");
+            let asks = matches!(
+                pattern,
+                Pattern::ConstantRateRequest { .. } | Pattern::MaximumRateRequest { .. }
+            );
+            let answers = sender.iter().filter(|r| matches!(r.event, Event::Answered { .. }));
+            assert_eq!(answers.count(), if asks { 50 } else { 0 }, "{service:?} {pattern:?}");
+            assert!(sender.iter().any(|record| record.event == Event::Done));
+            assert!(is_end(sender.last().unwrap()), "{:?}", sender.last());
+            if service == Service::Class4 {
+                assert!(is_end(receiver.last().unwrap()), "{:?}", receiver.last());
+            }
+        }
+    }
+}
+
+#[test]
+fn cyclic_messages_are_delivered_on_time_on_a_lan_without_delay() {
+    let pattern = Pattern::Cyclic { period: Duration::from_millis(20) };
+    let [_, receiver] = run(&Params::lan(), flow(Service::Class4, pattern, 200, 100));
+    for record in &receiver {
+        if let Event::Delivered { sequence, planned, sent, .. } = record.event {
+            assert_eq!(planned, Instant::ZERO + Duration::from_millis(20) * sequence);
+            assert_eq!((record.at, sent), (planned, planned));
+        }
+    }
+}
+
+#[test]
+fn users_that_give_buffers_back_keep_a_window_of_one_moving() {
+    let transport = Params { credit: Credit::ByUser, window: 1, ..Params::lan() };
+    let [_, receiver] = run(&transport, flow(Service::Class4, Pattern::Bulk, 5_000, 40));
+    assert_eq!(delivered(&receiver).len(), 40);
+}
+
+#[test]
+fn a_host_that_does_not_accept_says_so() {
+    let quiet = HostParams {
+        address: Mac::local(2),
+        transport: Params::lan(),
+        last_reference: 0,
+        accepts: false,
+        saps: Vec::new(),
+    };
+    let mut hosts = [
+        host(1, Params::lan(), vec![flow(Service::Class4, Pattern::Bulk, 100, 1)]),
+        Host::new(quiet, Vec::new()),
+    ];
+    hosts[0].expire(Instant::ZERO);
+    for _ in 0..4 {
+        for of in [0, 1] {
+            while let Some(frame) = hosts[of].poll() {
+                hosts[1 - of].receive(Instant::ZERO, frame);
+            }
+        }
+    }
+    let ended = std::iter::from_fn(|| hosts[0].record()).last().map(|record| record.event);
+    assert_eq!(ended, Some(Event::Ended { reason: "refused: no such TSAP", orderly: false }));
+}
