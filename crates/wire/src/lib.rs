@@ -8,8 +8,13 @@
 
 pub mod addr;
 pub mod checksum;
+pub mod clnp;
+pub mod dissect;
+pub mod llc;
+pub mod mac;
 pub mod packet;
 pub mod read;
+pub mod snap;
 pub mod time;
 pub mod tp;
 pub mod units;
