@@ -1,2 +1,10 @@
-//! Media and the clock that jumps.
+//! Media, and the clock that jumps.
+//!
+//! A [`world::World`] moves frames between stations over a [`medium::Medium`]. A run is a function
+//! of its parameters and its seed. Start with [`world`].
 #![forbid(unsafe_code)]
+
+pub mod agenda;
+pub mod medium;
+pub mod tap;
+pub mod world;

@@ -1,0 +1,491 @@
+//! A shared bus: CSMA/CD, half duplex (IEEE 802.3 clause 4.2).
+//!
+//! ```text
+//!   A ──── s ▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇ jam ┐                 both hear the other while they send,
+//!          ╲                ╱       backoff          each at its own time: they finish the
+//!            ╲            ╱                          preamble, jam, and draw a backoff
+//!   B ───────── s ▇▇▇▇▇▇▇▇ jam ┐
+//! ```
+//!
+//! Every station hears every signal later by the distance between them. A station starts
+//! 1-persistently as soon as deference allows; it notices a collision when another signal reaches
+//! it while it sends, and ends 32 bit times of jam later, though not before its preamble is out.
+//! After its n-th collision a frame waits r slots from the end of the jam, r uniform from 0 to
+//! 2^min(n,10) - 1, while deference goes on. After 16 collisions it is given up.
+//!
+//! How few steps this takes: a signal's end is assumed when it starts and corrected when another
+//! start is found to collide with it. A frame that meets no other costs a start and an end; the
+//! turn of a waiting station is computed from the few signals it may still hear.
+//!
+//! Not modelled: repeaters and their gap shrinkage, noise and signal loss, late collisions (a bus
+//! whose round trip exceeds a slot is refused), carrier extension, bursts, and stations that notice
+//! carrier and collisions with a delay of their own.
+
+mod deference;
+mod params;
+mod statistics;
+
+pub use params::{Invalid, Params, THICK_COAX, Timing};
+pub use statistics::{ATTEMPTS, Statistics};
+
+use super::directory::Directory;
+use super::{Delivery, Event, Medium, Misfit, Passage};
+use deference::{Carrier, Deference, Gap, later};
+use smallvec::SmallVec;
+use stack::fault::Fate;
+use stack::machine::Deadline;
+use stack::station::{self, Frame, Transmission};
+use stats::rng::Stream;
+use std::collections::VecDeque;
+use wire::addr::Mac;
+use wire::time::{Instant, nanos};
+
+/// A shared bus with its stations' MAC entities.
+#[derive(Clone, Debug)]
+pub struct CsmaCd {
+    params: Params,
+    times: Times,
+    directory: Directory,
+    entities: Vec<Entity>,
+    /// Stations that have a frame and are not sending it, in no particular order.
+    waiting: Vec<usize>,
+    /// Signals that some station may still hear or be deferring to, in the order of their starts.
+    signals: Vec<Signal>,
+    /// How many of `signals`, from the first, reach every station before any of the others.
+    past: usize,
+    due: Option<Due>,
+    /// How many stations are sending, and since when there has been one.
+    sending: (usize, Instant),
+    events: VecDeque<Event>,
+    statistics: Statistics,
+}
+
+/// Spans that the bus needs again and again, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+struct Times {
+    slot: u64,
+    preamble: u64,
+    jam: u64,
+    gap: Gap,
+    /// The observer's place.
+    tap: u64,
+}
+
+/// The MAC entity of one station.
+#[derive(Clone, Debug)]
+struct Entity {
+    /// The time a signal takes to here from the end of the cable, in nanoseconds.
+    place: u64,
+    /// The time a signal takes from here to the farther end, in nanoseconds.
+    reach: u64,
+    /// The first is being sent, or waits to be.
+    queue: VecDeque<Frame>,
+    /// Collisions of that frame so far.
+    attempts: u32,
+    /// When it was ready to be sent: it came to the head of the queue, or its backoff ended.
+    ready: Instant,
+    /// When it will start, as far as is known.
+    start: Instant,
+    /// What the station heard of signals that are no longer kept.
+    deference: Deference,
+    backoff: Stream,
+}
+
+/// What one station puts on the bus: a frame, or the fragment that a collision leaves of it.
+#[derive(Clone, Copy, Debug)]
+struct Signal {
+    station: usize,
+    place: u64,
+    reach: u64,
+    start: Instant,
+    end: Instant,
+    collided: bool,
+    /// Whether the station is still sending.
+    on: bool,
+}
+
+/// What happens next.
+#[derive(Clone, Copy, Debug)]
+struct Due {
+    at: Instant,
+    what: What,
+}
+
+/// What can happen. At one instant ends come before starts, and both in the order of their numbers.
+#[derive(Clone, Copy, Debug)]
+enum What {
+    /// This one of the signals ends.
+    End(usize),
+    /// This station starts to send.
+    Start(usize),
+}
+
+impl Signal {
+    fn as_heard_at(&self, place: u64) -> Carrier {
+        let delay = self.place.abs_diff(place);
+        Carrier { rises: later(self.start, delay), falls: later(self.end, delay), own: false }
+    }
+
+    /// The station notices at `at` that another is sending too.
+    fn collide(&mut self, at: Instant, times: Times) {
+        let jam = at.max(later(self.start, times.preamble));
+        self.end = self.end.min(later(jam, times.jam));
+        self.collided = true;
+    }
+
+    /// When everybody has heard it to its end.
+    fn heard_by_all(&self) -> Instant {
+        later(self.end, self.reach)
+    }
+}
+
+impl CsmaCd {
+    /// A bus without stations as yet.
+    ///
+    /// # Errors
+    /// Where the standard does not allow such a bus.
+    pub fn new(params: Params) -> Result<Self, Invalid> {
+        let places = params.places()?;
+        let stations = places.get(..params.positions_metres.len()).unwrap_or_default();
+        let length = stations.iter().max().unwrap_or(&0) - stations.iter().min().unwrap_or(&0);
+        params.check(length)?;
+        let bits = |bits| nanos(params.rate.bits(bits));
+        let times = Times {
+            slot: bits(params.timing.slot_bits),
+            preamble: bits(params.framing.preamble_octets as u64 * 8),
+            jam: bits(params.timing.jam_bits),
+            gap: Gap {
+                part_1: bits(params.timing.gap_part_1_bits),
+                whole: bits(params.framing.gap_bits),
+            },
+            tap: places.last().copied().unwrap_or(0),
+        };
+        Ok(Self {
+            params,
+            times,
+            directory: Directory::default(),
+            entities: Vec::new(),
+            waiting: Vec::new(),
+            signals: Vec::new(),
+            past: 0,
+            due: None,
+            sending: (0, Instant::ZERO),
+            events: VecDeque::new(),
+            statistics: Statistics::default(),
+        })
+    }
+
+    /// What happened so far.
+    #[must_use]
+    pub const fn statistics(&self) -> &Statistics {
+        &self.statistics
+    }
+
+    /// Frames that stations still have waiting or in transmission.
+    #[must_use]
+    pub fn queued(&self) -> usize {
+        self.entities.iter().map(|entity| entity.queue.len()).sum()
+    }
+
+    fn tell(&mut self, station: usize, outcome: Transmission) {
+        self.events.push_back(Event::Transmitted { station, outcome });
+    }
+
+    /// The first frame of the station's queue is ready to be sent.
+    fn contend(&mut self, station: usize, ready: Instant) {
+        self.entities[station].ready = ready;
+        self.entities[station].start = self.starts(station);
+        self.waiting.push(station);
+    }
+
+    /// When the station, which waits, will start to send if nobody else starts before.
+    fn starts(&self, station: usize) -> Instant {
+        let Entity { deference, ready, .. } = &self.entities[station];
+        let carriers = self.carriers(self.signals.len(), station);
+        deference.start(*ready, &carriers, self.times.gap)
+    }
+
+    /// The first `count` signals as the station hears them, in the order in which they rise there.
+    fn carriers(&self, count: usize, station: usize) -> SmallVec<[Carrier; 4]> {
+        let mut carriers = SmallVec::new();
+        for signal in &self.signals[..count] {
+            carriers.push(self.carrier(signal, station));
+        }
+        if count > 1 {
+            carriers.sort_unstable();
+        }
+        carriers
+    }
+
+    fn carrier(&self, signal: &Signal, station: usize) -> Carrier {
+        let own = signal.station == station;
+        Carrier { own, ..signal.as_heard_at(self.entities[station].place) }
+    }
+
+    /// What happens next, as far as is known.
+    fn next(&self) -> Option<Due> {
+        // Two plain loops: this runs at every start and every end.
+        let mut at = Instant::MAX;
+        let mut what = None;
+        for (index, signal) in self.signals.iter().enumerate() {
+            if signal.on && signal.end < at {
+                (at, what) = (signal.end, Some(What::End(index)));
+            }
+        }
+        for station in self.waiting.iter().copied() {
+            let start = self.entities[station].start;
+            let earlier = match what {
+                Some(What::Start(other)) => (start, station) < (at, other),
+                Some(What::End(_)) | None => start < at,
+            };
+            if earlier {
+                (at, what) = (start, Some(What::Start(station)));
+            }
+        }
+        what.map(|what| Due { at, what })
+    }
+
+    /// Lets happen what is due by `now`.
+    fn advance(&mut self, now: Instant) {
+        loop {
+            self.due = self.next();
+            match self.due.filter(|due| due.at <= now) {
+                Some(Due { at, what: What::Start(station) }) => self.start(at, station),
+                Some(Due { at, what: What::End(index) }) => self.end(at, index),
+                None => return,
+            }
+        }
+    }
+
+    /// The station starts to send the first frame of its queue.
+    fn start(&mut self, now: Instant, station: usize) {
+        self.forget(now, station);
+        self.waiting.retain(|other| *other != station);
+        let entity = &self.entities[station];
+        if entity.attempts == 0 && now > entity.ready {
+            self.statistics.deferred += 1;
+        }
+        let octets = entity.queue.front().map_or(0, Frame::len);
+        let bits = self.params.framing.wire_bits(octets);
+        let mut signal = Signal {
+            station,
+            place: entity.place,
+            reach: entity.reach,
+            start: now,
+            end: now + self.params.rate.bits(bits),
+            collided: false,
+            on: true,
+        };
+        self.meet(&mut signal);
+        if self.sending.0 == 0 {
+            self.sending.1 = now;
+        }
+        self.sending.0 += 1;
+        self.signals.push(signal);
+        for index in 0..self.waiting.len() {
+            let other = self.waiting[index];
+            self.entities[other].start = self.starts(other);
+        }
+    }
+
+    /// Finds out whom a signal that starts collides with, and when each of them notices.
+    ///
+    /// What is found here stays true: an end that moves later on moves to after the instant in
+    /// which that is found out, and a fragment's first bits, which others collide with, are never
+    /// taken back.
+    fn meet(&mut self, signal: &mut Signal) {
+        let mut met = false;
+        let mut joined = false;
+        for other in &mut self.signals {
+            let here = other.as_heard_at(signal.place);
+            if here.rises < signal.end && here.falls > signal.start {
+                (met, joined) = (true, joined || other.collided);
+                signal.collide(here.rises.max(signal.start), self.times);
+            }
+            let there = signal.as_heard_at(other.place).rises;
+            if there < other.end {
+                (met, joined) = (true, joined || other.collided);
+                other.collide(there, self.times);
+            }
+        }
+        if met && !joined {
+            self.statistics.collisions += 1;
+        }
+    }
+
+    /// A signal ends: its frame is through, or it was jammed.
+    fn end(&mut self, now: Instant, index: usize) {
+        let signal = &mut self.signals[index];
+        signal.on = false;
+        let signal = *signal;
+        self.sending.0 -= 1;
+        if self.sending.0 == 0 {
+            self.statistics.busy += now.since(self.sending.1);
+        }
+        if signal.collided {
+            self.back_off(now, signal.station);
+        } else {
+            self.succeed(now, signal);
+        }
+    }
+
+    /// The station's frame has collided, once more.
+    fn back_off(&mut self, now: Instant, station: usize) {
+        self.statistics.fragments += 1;
+        let entity = &mut self.entities[station];
+        entity.attempts += 1;
+        if entity.attempts < self.params.timing.attempt_limit {
+            let range = 1 << entity.attempts.min(self.params.timing.backoff_limit).min(63);
+            let slots = entity.backoff.below(range);
+            return self.contend(station, later(now, slots.saturating_mul(self.times.slot)));
+        }
+        self.statistics.excessive_collisions += 1;
+        entity.queue.pop_front();
+        self.tell(station, Transmission::GivenUp);
+        self.turn_to_next(now, station);
+    }
+
+    /// The station's frame went through.
+    fn succeed(&mut self, now: Instant, signal: Signal) {
+        let source = signal.station;
+        let entity = &mut self.entities[source];
+        let frame = entity.queue.pop_front().expect("a station that sends has a frame");
+        let attempt = (entity.attempts as usize).min(ATTEMPTS - 1);
+        self.statistics.attempts[attempt] += 1;
+        self.statistics.sent += 1;
+        self.statistics.carried += now.since(signal.start);
+        let tapped = signal.as_heard_at(self.times.tap);
+        self.events.push_back(Event::Passage(Passage {
+            started: tapped.rises,
+            at: tapped.falls,
+            source,
+            frame: frame.clone(),
+            fate: Fate::Whole,
+        }));
+        if let Some(destination) = station::destination(&frame) {
+            for recipient in self.directory.recipients(source, destination) {
+                let at = signal.as_heard_at(self.entities[recipient].place).falls;
+                let delivery = Delivery { at, station: recipient, frame: frame.clone() };
+                self.events.push_back(Event::Delivery(delivery));
+            }
+        }
+        self.tell(source, Transmission::Sent);
+        self.turn_to_next(now, source);
+    }
+
+    fn turn_to_next(&mut self, now: Instant, station: usize) {
+        self.entities[station].attempts = 0;
+        if !self.entities[station].queue.is_empty() {
+            self.contend(station, now);
+        }
+    }
+
+    /// Before `starter` starts: drops signals that nobody hears any more, once what stations still
+    /// need to know of them has been noted.
+    fn forget(&mut self, now: Instant, starter: usize) {
+        let heard_by_all = |signals: &[Signal]| signals.iter().map(Signal::heard_by_all).max();
+        let Some(last) = heard_by_all(&self.signals) else { return };
+        if later(last, self.times.gap.whole) < now {
+            // Nobody defers to them either: whoever waited for them has started.
+            self.signals.clear();
+            self.past = 0;
+            return;
+        }
+        let count = if last <= now { self.signals.len() } else { self.past };
+        if heard_by_all(&self.signals[..count]).is_some_and(|last| last <= now) {
+            self.note(count);
+            self.signals.drain(..count);
+            self.past = 0;
+        }
+        // By the triangle inequality, a signal of a station that has heard others to their end
+        // reaches everybody after them.
+        let place = self.entities[starter].place;
+        let over = |signal: &Signal| signal.as_heard_at(place).falls <= now;
+        if self.signals.iter().all(over) {
+            self.past = self.signals.len();
+        } else if !self.signals[..self.past].iter().all(over) {
+            self.past = 0;
+        }
+    }
+
+    /// Notes for every station what it heard of the first `count` signals.
+    fn note(&mut self, count: usize) {
+        if let [signal] = &self.signals[..count] {
+            for (station, entity) in self.entities.iter_mut().enumerate() {
+                let carrier = signal.as_heard_at(entity.place);
+                let carrier = Carrier { own: signal.station == station, ..carrier };
+                entity.deference.hear(carrier, self.times.gap);
+            }
+            return;
+        }
+        for station in 0..self.entities.len() {
+            let carriers = self.carriers(count, station);
+            let deference = &mut self.entities[station].deference;
+            carriers.iter().for_each(|carrier| deference.hear(*carrier, self.times.gap));
+        }
+    }
+}
+
+impl Medium for CsmaCd {
+    fn attach(&mut self, addresses: &[Mac]) -> Result<(), Misfit> {
+        let metres = &self.params.positions_metres;
+        if metres.len() != addresses.len() {
+            return Err(Misfit { places: metres.len(), stations: addresses.len() });
+        }
+        let places = self.params.places().expect("the places were found valid before");
+        let places = &places[..addresses.len()];
+        let near = places.iter().copied().min().unwrap_or(0);
+        let far = places.iter().copied().max().unwrap_or(0);
+        self.directory = Directory::new(addresses);
+        let names = Directory::names(addresses);
+        self.entities = core::iter::zip(places, names)
+            .map(|(place, name)| Entity {
+                place: *place,
+                reach: (place - near).max(far - place),
+                queue: VecDeque::new(),
+                attempts: 0,
+                ready: Instant::ZERO,
+                start: Instant::ZERO,
+                deference: Deference::default(),
+                backoff: Stream::named(self.params.seed, &format!("csma-cd/{name}/backoff")),
+            })
+            .collect();
+        Ok(())
+    }
+
+    fn offer(&mut self, now: Instant, station: usize, frame: Frame) {
+        self.statistics.offered += 1;
+        if frame.len() > self.params.framing.maximum_octets {
+            self.statistics.oversized += 1;
+            return self.tell(station, Transmission::GivenUp);
+        }
+        let queue = &mut self.entities[station].queue;
+        if queue.len() >= self.params.queue_frames {
+            self.statistics.queue_drops += 1;
+            return self.tell(station, Transmission::GivenUp);
+        }
+        queue.push_back(frame);
+        if queue.len() == 1 {
+            self.contend(station, now);
+            self.advance(now);
+        }
+    }
+
+    fn expire(&mut self, now: Instant) {
+        self.advance(now);
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        self.due.map(|due| Deadline {
+            at: due.at,
+            timer: match due.what {
+                What::End(_) => "end of signal",
+                What::Start(_) => "deference or backoff",
+            },
+        })
+    }
+
+    fn poll(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+}

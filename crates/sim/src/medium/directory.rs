@@ -1,0 +1,69 @@
+//! Which stations a destination address means.
+//!
+//! Not modelled: group membership (a group address means every other station), promiscuous
+//! stations, and addresses that change during a run.
+
+use wire::addr::Mac;
+
+/// The addresses of the stations on a medium.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Directory {
+    /// In the order of addresses; stations of one address in their own order.
+    sorted: Vec<(Mac, usize)>,
+}
+
+impl Directory {
+    /// The directory of stations with these addresses.
+    pub(super) fn new(addresses: &[Mac]) -> Self {
+        let mut sorted: Vec<_> =
+            addresses.iter().enumerate().map(|(station, mac)| (*mac, station)).collect();
+        sorted.sort_unstable();
+        Self { sorted }
+    }
+
+    /// The stations that a frame from `source` to `destination` is meant for.
+    pub(super) fn recipients(
+        &self,
+        source: usize,
+        destination: Mac,
+    ) -> impl Iterator<Item = usize> {
+        let among = if destination.is_group() {
+            &self.sorted[..]
+        } else {
+            let from = self.sorted.partition_point(|(mac, _)| *mac < destination);
+            let count = self.sorted[from..].iter().take_while(|e| e.0 == destination).count();
+            &self.sorted[from..from + count]
+        };
+        among.iter().map(|(_, station)| *station).filter(move |station| *station != source)
+    }
+
+    /// A name for each station that no other station changes: its address, and which of the
+    /// stations with this address it is.
+    pub(super) fn names(addresses: &[Mac]) -> impl Iterator<Item = String> {
+        addresses.iter().enumerate().map(|(station, mac)| {
+            let before = addresses[..station].iter().filter(|other| *other == mac).count();
+            if before == 0 { mac.to_string() } else { format!("{mac}#{before}") }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_means_its_stations_and_a_group_all_others() {
+        let twin = Mac::local(7);
+        let addresses = [twin, Mac::local(1), twin];
+        let directory = Directory::new(&addresses);
+        let to = |destination| directory.recipients(1, destination).collect::<Vec<_>>();
+        assert_eq!(to(twin), [0, 2]);
+        assert_eq!(to(Mac::local(1)), [0_usize; 0], "a station does not hear itself");
+        assert_eq!(to(Mac::local(9)), [0_usize; 0]);
+        let mut all = to(Mac::BROADCAST);
+        all.sort_unstable();
+        assert_eq!(all, [0, 2]);
+        let names: Vec<_> = Directory::names(&addresses).collect();
+        assert_eq!(names, ["02:00:00:00:00:07", "02:00:00:00:00:01", "02:00:00:00:00:07#1"]);
+    }
+}

@@ -1,0 +1,111 @@
+//! A medium with a bad path behind it: every frame it carries meets the faults of a plan.
+//!
+//! The sender notices nothing. All receivers of a frame share its fate, and so does the observer,
+//! who sits behind the bad path and is also told of frames that got lost there.
+//!
+//! Not modelled: faults that differ from receiver to receiver, and faults that depend on what else
+//! is on the wire. What befalls a frame is said in [`stack::fault`].
+
+use super::{Delivery, Event, Medium, Misfit, Passage};
+use smallvec::SmallVec;
+use stack::fault::{Counts, Faults, Outcome};
+use stack::machine::Deadline;
+use stack::station::Frame;
+use std::collections::{BTreeMap, VecDeque};
+use wire::addr::Mac;
+use wire::time::Instant;
+
+/// A medium whose frames meet faults.
+#[derive(Clone, Debug)]
+pub struct Faulty<M> {
+    inner: M,
+    faults: Faults,
+    /// Frames that the observer has yet to see, in the order in which they come.
+    held: BTreeMap<(Instant, u64), Passage>,
+    sequence: u64,
+    events: VecDeque<Event>,
+}
+
+impl<M: Medium> Faulty<M> {
+    /// Puts a bad path behind `inner`.
+    pub const fn new(inner: M, faults: Faults) -> Self {
+        Self { inner, faults, held: BTreeMap::new(), sequence: 0, events: VecDeque::new() }
+    }
+
+    /// The medium in front of the bad path.
+    pub const fn inner(&self) -> &M {
+        &self.inner
+    }
+
+    /// What the faults did so far.
+    pub const fn counts(&self) -> &Counts {
+        self.faults.counts()
+    }
+
+    /// Takes everything the inner medium has to tell.
+    fn absorb(&mut self, now: Instant) {
+        let mut next = self.inner.poll();
+        while let Some(event) = next.take() {
+            next = self.inner.poll();
+            let Event::Passage(passage) = event else {
+                self.events.push_back(event);
+                continue;
+            };
+            let mut recipients: SmallVec<[(usize, Instant); 2]> = SmallVec::new();
+            while let Some(Event::Delivery(Delivery { station, at, .. })) = next {
+                recipients.push((station, at));
+                next = self.inner.poll();
+            }
+            self.pass(passage, &recipients);
+        }
+        while let Some(entry) = self.held.first_entry()
+            && entry.key().0 <= now
+        {
+            self.events.push_back(Event::Passage(entry.remove()));
+        }
+    }
+
+    /// Sends a frame down the bad path.
+    fn pass(&mut self, passage: Passage, recipients: &[(usize, Instant)]) {
+        let Passage { started, at: passed, source, frame, .. } = passage;
+        for Outcome { at, frame, fate } in self.faults.apply(passed, frame) {
+            let late = at.since(passed);
+            if fate.arrives() {
+                for (station, due) in recipients {
+                    let delivery =
+                        Delivery { at: *due + late, station: *station, frame: frame.clone() };
+                    self.events.push_back(Event::Delivery(delivery));
+                }
+            }
+            let passage = Passage { started: started + late, at, source, frame, fate };
+            self.held.insert((at, self.sequence), passage);
+            self.sequence += 1;
+        }
+    }
+}
+
+impl<M: Medium> Medium for Faulty<M> {
+    fn attach(&mut self, addresses: &[Mac]) -> Result<(), Misfit> {
+        self.inner.attach(addresses)
+    }
+
+    fn offer(&mut self, now: Instant, station: usize, frame: Frame) {
+        self.inner.offer(now, station, frame);
+        self.absorb(now);
+    }
+
+    fn expire(&mut self, now: Instant) {
+        self.inner.expire(now);
+        self.absorb(now);
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        let held = self.held.first_key_value();
+        let held = held.map(|((at, _), _)| Deadline { at: *at, timer: "observer" });
+        Deadline::earlier(self.inner.deadline(), held)
+    }
+
+    fn poll(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+}

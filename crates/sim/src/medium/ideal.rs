@@ -1,0 +1,176 @@
+//! A wire without contention: every station sends into a full-duplex pipe of its own.
+//!
+//! ```text
+//!   offer ── queue ── [ first bit … last bit ] ── propagation ── delivery
+//!                      one frame at a time
+//! ```
+//!
+//! Not modelled: switches and their buffers, contention at the receiver (frames of two senders may
+//! arrive in the same bit times), noise, and distance: every path has the same propagation delay.
+
+use super::directory::Directory;
+use super::framing::Framing;
+use super::{Delivery, Event, Medium, Misfit, Passage};
+use crate::agenda::Agenda;
+use core::time::Duration;
+use stack::fault::Fate;
+use stack::machine::Deadline;
+use stack::station::{self, Frame, Transmission};
+use std::collections::VecDeque;
+use wire::addr::Mac;
+use wire::time::Instant;
+use wire::units::BitRate;
+
+/// What an ideal medium is like.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Params {
+    /// How fast each station sends; without one, frames take no time at all.
+    pub rate: Option<BitRate>,
+    /// From the last bit at the sender to the last bit at the receiver.
+    pub propagation: Duration,
+    /// What is put around each frame.
+    pub framing: Framing,
+    /// How many frames a station may have waiting or in transmission; more are refused.
+    pub queue_frames: usize,
+}
+
+/// What happened on an ideal medium so far.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Statistics {
+    /// Frames that stations offered.
+    pub offered: u64,
+    /// Frames sent whole.
+    pub sent: u64,
+    /// Frames refused for want of room in the queue.
+    pub queue_drops: u64,
+    /// Frames refused because they are too long for the medium.
+    pub oversized: u64,
+}
+
+/// An ideal medium.
+#[derive(Clone, Debug)]
+pub struct Ideal {
+    params: Params,
+    directory: Directory,
+    entities: Vec<Entity>,
+    /// When each station's frame in transmission ends.
+    ends: Agenda,
+    events: VecDeque<Event>,
+    statistics: Statistics,
+}
+
+/// A station's end of its pipe.
+#[derive(Clone, Default, Debug)]
+struct Entity {
+    /// The first is in transmission.
+    queue: VecDeque<Frame>,
+    /// When the frame in transmission began.
+    started: Instant,
+    /// When the next may begin: the gap is over.
+    free: Instant,
+}
+
+impl Ideal {
+    /// An ideal medium.
+    #[must_use]
+    pub fn new(params: Params) -> Self {
+        Self {
+            params,
+            directory: Directory::default(),
+            entities: Vec::new(),
+            ends: Agenda::default(),
+            events: VecDeque::new(),
+            statistics: Statistics::default(),
+        }
+    }
+
+    /// What happened so far.
+    #[must_use]
+    pub const fn statistics(&self) -> &Statistics {
+        &self.statistics
+    }
+
+    fn bits(&self, bits: u64) -> Duration {
+        self.params.rate.map_or(Duration::ZERO, |rate| rate.bits(bits))
+    }
+
+    fn refuse(&mut self, station: usize) {
+        let outcome = Transmission::GivenUp;
+        self.events.push_back(Event::Transmitted { station, outcome });
+    }
+
+    /// Begins with the first frame of the station's queue, at once or when the gap is over.
+    fn begin(&mut self, now: Instant, station: usize) {
+        let Some(octets) = self.entities[station].queue.front().map(Frame::len) else { return };
+        let takes = self.bits(self.params.framing.wire_bits(octets));
+        let entity = &mut self.entities[station];
+        entity.started = now.max(entity.free);
+        self.ends.schedule(station, entity.started + takes);
+    }
+
+    /// The station's frame in transmission has ended.
+    fn end(&mut self, now: Instant, station: usize) {
+        self.ends.cancel(station);
+        let gap = self.bits(self.params.framing.gap_bits);
+        let entity = &mut self.entities[station];
+        let frame = entity.queue.pop_front().expect("a frame was in transmission");
+        let (started, at) =
+            (entity.started + self.params.propagation, now + self.params.propagation);
+        entity.free = now + gap;
+        self.statistics.sent += 1;
+        let passage =
+            Passage { started, at, source: station, frame: frame.clone(), fate: Fate::Whole };
+        self.events.push_back(Event::Passage(passage));
+        if let Some(destination) = station::destination(&frame) {
+            for recipient in self.directory.recipients(station, destination) {
+                let delivery = Delivery { at, station: recipient, frame: frame.clone() };
+                self.events.push_back(Event::Delivery(delivery));
+            }
+        }
+        let outcome = Transmission::Sent;
+        self.events.push_back(Event::Transmitted { station, outcome });
+        self.begin(now, station);
+    }
+}
+
+impl Medium for Ideal {
+    fn attach(&mut self, addresses: &[Mac]) -> Result<(), Misfit> {
+        self.directory = Directory::new(addresses);
+        self.entities = vec![Entity::default(); addresses.len()];
+        self.ends = Agenda::new(addresses.len());
+        Ok(())
+    }
+
+    fn offer(&mut self, now: Instant, station: usize, frame: Frame) {
+        self.statistics.offered += 1;
+        if frame.len() > self.params.framing.maximum_octets {
+            self.statistics.oversized += 1;
+            return self.refuse(station);
+        }
+        let waiting = self.entities[station].queue.len();
+        if waiting >= self.params.queue_frames {
+            self.statistics.queue_drops += 1;
+            return self.refuse(station);
+        }
+        self.entities[station].queue.push_back(frame);
+        if waiting == 0 {
+            self.begin(now, station);
+        }
+    }
+
+    fn expire(&mut self, now: Instant) {
+        while let Some((at, station)) = self.ends.first()
+            && at <= now
+        {
+            self.end(at, station);
+        }
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        self.ends.first().map(|(at, _)| Deadline { at, timer: "end of frame" })
+    }
+
+    fn poll(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+}

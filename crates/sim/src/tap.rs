@@ -1,0 +1,86 @@
+//! The observer's tap: a passing frame as the octets that a capture of the wire would hold.
+//!
+//! What it yields is what a live port or a capture file yields: the time of the last bit, and the
+//! octets from the destination address on, with the MAC's pad and without the FCS. A meter or a
+//! file writer takes them as they are.
+//!
+//! Not modelled: the octets of a pad are zeroes, and the clock of the observer is the true time.
+
+use crate::medium::Passage;
+use crate::medium::framing::Framing;
+use wire::time::Instant;
+
+/// Turns passages into octets, in a buffer that is used again.
+#[derive(Clone, Debug)]
+pub struct Tap {
+    minimum_octets: usize,
+    octets: Vec<u8>,
+}
+
+/// A frame as it was captured.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Captured<'a> {
+    /// When its last bit passed.
+    pub at: Instant,
+    /// Destination address to the end of the data, or of the pad.
+    pub octets: &'a [u8],
+}
+
+impl Tap {
+    /// A tap on a medium with this framing.
+    #[must_use]
+    pub fn new(framing: Framing) -> Self {
+        Self { minimum_octets: framing.minimum_octets, octets: Vec::new() }
+    }
+
+    /// The passing frame as it is captured; `None` for one that an interface would not hand on,
+    /// since it got lost or has a wrong FCS.
+    pub fn capture(&mut self, passage: &Passage) -> Option<Captured<'_>> {
+        if !passage.fate.arrives() {
+            return None;
+        }
+        self.octets.clear();
+        self.octets.extend_from_slice(passage.frame.head());
+        self.octets.extend_from_slice(passage.frame.payload());
+        if self.octets.len() < self.minimum_octets {
+            self.octets.resize(self.minimum_octets, 0);
+        }
+        Some(Captured { at: passage.at, octets: &self.octets })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::Bytes;
+    use stack::fault::Fate;
+    use stack::station::Frame;
+
+    fn passage(octets: usize, fate: Fate) -> Passage {
+        let mut frame = Frame::new(Bytes::from(vec![7; octets - 2]));
+        frame.prepend(&[1, 2]);
+        Passage { started: Instant::ZERO, at: Instant::from_nanos(9), source: 0, frame, fate }
+    }
+
+    #[test]
+    fn short_frames_are_captured_with_their_pad() {
+        let mut tap = Tap::new(Framing::IEEE_802_3);
+        let captured = tap.capture(&passage(20, Fate::Whole)).unwrap();
+        assert_eq!(captured.at, Instant::from_nanos(9));
+        assert_eq!(captured.octets[..20], [[1, 2].as_slice(), &[7; 18]].concat());
+        assert_eq!(captured.octets[20..], [0; 40]);
+        let captured = tap.capture(&passage(61, Fate::Damaged)).unwrap();
+        assert_eq!(captured.octets.len(), 61);
+        let bare =
+            Tap::new(Framing::BARE).capture(&passage(20, Fate::Whole)).map(|c| c.octets.len());
+        assert_eq!(bare, Some(20));
+    }
+
+    #[test]
+    fn what_no_interface_hands_on_is_not_captured() {
+        let mut tap = Tap::new(Framing::IEEE_802_3);
+        assert_eq!(tap.capture(&passage(60, Fate::Lost)), None);
+        assert_eq!(tap.capture(&passage(60, Fate::BadFcs)), None);
+        assert!(tap.capture(&passage(60, Fate::Copied)).is_some());
+    }
+}

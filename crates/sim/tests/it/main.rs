@@ -1,0 +1,9 @@
+//! The simulator against arithmetic, against a slow model of the same standard, and against itself.
+
+mod bit_by_bit;
+mod ceilings;
+mod contention;
+mod faults;
+mod runs;
+mod talker;
+mod timelines;
