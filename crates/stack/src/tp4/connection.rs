@@ -1,39 +1,18 @@
 //! One connection: acts out the table, keeps the timers, moves the windows.
 
+use super::context::Context;
 use super::negotiate::{Agreement, Ends, connect_tpdu};
 use super::params::{Credit, Params};
-use super::service::{
-    Address, Counters, Endpoint, Indication, Note, Nsdu, Reason, disconnect_reason,
-};
+use super::service::{Address, Endpoint, Indication, Note, Reason, disconnect_reason};
 use super::table::{Action, Event, State, transition};
 use super::tpdu::{ak_packet, dc_packet, dr_packet, dt_packet};
 use super::window::{Acknowledged, Arrival, ReceiveWindow, SendWindow};
 use crate::machine::{Deadline, Output, Timer};
 use bytes::Bytes;
 use core::time::Duration;
-use std::collections::VecDeque;
 use wire::packet::Packet;
 use wire::time::Instant;
-use wire::tp::{Acknowledgement, Format, Kind, Parameter, Reference};
-
-/// What all connections of an entity share, and the time it is.
-pub(super) struct Context<'a> {
-    pub(super) now: Instant,
-    pub(super) params: &'a Params,
-    pub(super) outputs: &'a mut VecDeque<Output<Nsdu, Indication, Note>>,
-    pub(super) counters: &'a mut Counters,
-}
-
-impl Context<'_> {
-    fn deliver(&mut self, indication: Indication) {
-        self.outputs.push_back(Output::Deliver(indication));
-    }
-
-    pub(super) fn send(&mut self, peer: Address, kind: Kind, packet: Packet) {
-        self.counters.sent[kind as usize] += 1;
-        self.outputs.push_back(Output::Send(Nsdu { peer, packet }));
-    }
-}
+use wire::tp::{Acknowledgement, Format, Kind, Parameter, Pdu, Reference};
 
 /// What lies behind an event, for those who are told of it.
 #[derive(Clone, Copy)]
@@ -84,6 +63,7 @@ pub(super) struct Connection {
     w: Timer,
     a: Timer,
     l: Timer,
+    m: Timer,
 }
 
 impl Connection {
@@ -112,6 +92,7 @@ impl Connection {
             w: Timer::new("W"),
             a: Timer::new("A_L"),
             l: Timer::new("L"),
+            m: Timer::new("M"),
         }
     }
 
@@ -120,8 +101,14 @@ impl Connection {
         if self.agreed.extended { Format::Extended } else { Format::Normal }
     }
 
-    pub(super) const fn uses_checksum(&self) -> bool {
-        self.agreed.checksum
+    /// Whether a TPDU for it must carry the checksum. What was proposed counts until a CC settles it.
+    pub(super) fn requires_checksum(&self, pdu: &Pdu<'_>) -> bool {
+        match pdu {
+            Pdu::Cc(cc) if self.state == State::CrSent => {
+                self.agreed.settle(cc).is_none_or(|agreed| agreed.checksum)
+            }
+            _ => self.agreed.checksum,
+        }
     }
 
     pub(super) const fn queued_octets(&self) -> usize {
@@ -391,7 +378,9 @@ impl Connection {
         }
         let octets = self.dt_octets(cx.params);
         let (header, checksum) = (self.header(), self.agreed.checksum);
-        while let Some((number, retained)) = self.send.take_new(octets) {
+        while self.may_number(cx)
+            && let Some((number, retained)) = self.send.take_new(cx.now, octets)
+        {
             let packet = dt_packet(header, checksum, number, retained);
             cx.send(self.peer, Kind::Dt, packet);
             if !self.t1.is_running() {
@@ -406,6 +395,15 @@ impl Connection {
             self.user_waits = false;
             cx.deliver(Indication::Ready { endpoint: self.endpoint });
         }
+    }
+
+    /// Whether the next number may be used; where it is too soon, M says when to look again.
+    fn may_number(&mut self, cx: &mut Context<'_>) -> bool {
+        let at = self.send.reusable_at(cx.params.nsdu_lifetime).filter(|at| *at > cx.now);
+        let Some(at) = at.filter(|_| self.send.has_new()) else { return true };
+        cx.counters.number_waits += u64::from(!self.m.is_running());
+        self.m.start(at);
+        false
     }
 
     /// User data of a DT: what both the agreed TPDU size and the network leave beside the header.
@@ -429,8 +427,9 @@ impl Connection {
         let listens = matches!(self.state, State::CcSent | State::Open);
         let at = self.heard + params.inactivity_time;
         let inactivity = listens.then_some(Deadline { at, timer: "I" });
-        [self.t1.deadline(), self.a.deadline(), self.w.deadline(), self.l.deadline()]
-            .into_iter()
+        [self.t1, self.a, self.w, self.l, self.m]
+            .iter()
+            .map(Timer::deadline)
             .fold(inactivity, Deadline::earlier)
     }
 
@@ -450,6 +449,9 @@ impl Connection {
         if self.w.ran_out(cx.now) && self.state == State::Open {
             cx.counters.window_timer += 1;
             self.send_ak(cx);
+        }
+        if self.m.ran_out(cx.now) {
+            self.transmit(cx);
         }
         if self.l.ran_out(cx.now) {
             self.step(cx, Event::LRanOut, Cause::None);
@@ -523,7 +525,7 @@ impl Connection {
             };
             let (header, checksum) = (self.header(), self.agreed.checksum);
             for place in 0..places {
-                let Some((number, retained)) = self.send.take_again(place) else { break };
+                let Some((number, retained)) = self.send.take_again(cx.now, place) else { break };
                 let packet = dt_packet(header, checksum, number, retained);
                 let kind = Kind::Dt;
                 cx.outputs.push_back(Output::Note(Note::SentAgain { endpoint, kind }));
@@ -571,7 +573,7 @@ impl Connection {
         self.giving_up = false;
         self.send = SendWindow::new(128, 0);
         self.receive = ReceiveWindow::new(128, 0, 0);
-        for timer in [&mut self.t1, &mut self.w, &mut self.a] {
+        for timer in [&mut self.t1, &mut self.w, &mut self.a, &mut self.m] {
             timer.stop();
         }
     }

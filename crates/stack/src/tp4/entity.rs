@@ -1,6 +1,7 @@
 //! The transport entity of a station: references, demultiplexing, the deadlines of all connections.
 
-use super::connection::{Connection, Context, acknowledge_ms};
+use super::connection::{Connection, acknowledge_ms};
+use super::context::Context;
 use super::negotiate::{Agreement, Ends, connect_tpdu};
 use super::params::Params;
 use super::service::{
@@ -218,10 +219,8 @@ impl Entity {
         };
         let required = match (&pdu, &slot) {
             (Pdu::Cr(_), _) => true,
-            (_, Some((_, connection))) => {
-                connection.uses_checksum() && connection.state == State::Open
-            }
-            _ => false,
+            (pdu, Some((_, connection))) => connection.requires_checksum(pdu),
+            (_, None) => false,
         };
         // 6.17.3: what fails the check is discarded as if it had never come.
         match raw.checksum(pdu.parameters(), tail.map_or(&[], |tail| tail)) {

@@ -15,6 +15,7 @@
 //! ones are separated), the full CLNP header (`Address`), classes 0 to 3.
 
 mod connection;
+mod context;
 mod entity;
 mod negotiate;
 mod params;

@@ -23,7 +23,9 @@ pub enum Credit {
 /// The parameters of a class 4 entity. Times of the network (M, E) are the installation's estimate.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Params {
-    /// Whether to propose the extended format: 31-bit numbers and 16-bit credit.
+    /// Whether to propose the extended format: 31-bit numbers and 16-bit credit. In the normal format
+    /// at most 113 DTs are sent in any [`Params::nsdu_lifetime`], since a 7-bit number must not come back
+    /// while an old DT may still carry it.
     pub extended: bool,
     /// Whether to ask for the checksum; it is left out only if both sides agree to.
     pub checksum: bool,
@@ -64,7 +66,7 @@ impl Params {
     #[must_use]
     pub const fn lan() -> Self {
         Self {
-            extended: false,
+            extended: true,
             checksum: true,
             tpdu_octets: 1_024,
             nsdu_octets: 1_496,

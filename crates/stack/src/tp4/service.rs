@@ -246,6 +246,8 @@ pub struct Counters {
     pub closed_window: u64,
     /// DT numbers started over at zero.
     pub sequence_wraps: u64,
+    /// A DT had to wait because its number had been in use less than a lifetime ago.
+    pub number_waits: u64,
     /// DTs that arrived before one with a lower number.
     pub out_of_order: u64,
     /// DTs that had arrived before.

@@ -4,7 +4,9 @@
 //! anything, and windows are far shorter than half the modulus, so a distance tells old from new.
 
 use bytes::Bytes;
+use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
+use wire::time::Instant;
 
 /// `number + count`, modulo.
 const fn advance(number: u32, count: u32, modulus: u32) -> u32 {
@@ -14,6 +16,15 @@ const fn advance(number: u32, count: u32, modulus: u32) -> u32 {
 /// How far `number` lies after `from`, modulo.
 const fn distance(from: u32, number: u32, modulus: u32) -> u32 {
     ((number as u64 + modulus as u64 - from as u64) % modulus as u64) as u32
+}
+
+/// The largest credit of the normal format.
+const NORMAL_CREDIT: usize = 15;
+
+/// After how many DTs a number may be mistaken for a later one: the normal format's modulus less a window.
+/// The extended format's numbers do not come back for hours at any rate a LAN has.
+const fn reuse_after(modulus: u32) -> usize {
+    if modulus == 128 { 128 - NORMAL_CREDIT } else { 0 }
 }
 
 /// A DT that was sent and is kept until it is acknowledged (retention, ISO 8073 6.13).
@@ -50,6 +61,10 @@ pub(super) struct SendWindow {
     retained: VecDeque<Retained>,
     tsdus: VecDeque<Bytes>,
     queued_octets: usize,
+    /// When each of the latest DTs was last sent, as far as their numbers may be mistaken for later ones.
+    sent_at: VecDeque<Instant>,
+    /// How many that is; 0 where numbers do not come back while anything of them can be alive.
+    reuse_after: usize,
 }
 
 impl SendWindow {
@@ -62,12 +77,15 @@ impl SendWindow {
             retained: VecDeque::new(),
             tsdus: VecDeque::new(),
             queued_octets: 0,
+            sent_at: VecDeque::new(),
+            reuse_after: reuse_after(modulus),
         }
     }
 
     /// Starts it off with the peer's first credit; what the user queued already stays queued.
     pub(super) fn open(&mut self, modulus: u32, credit: u32) {
         (self.modulus, self.credit, self.latest) = (modulus, credit, (0, credit));
+        self.reuse_after = reuse_after(modulus);
     }
 
     /// Queues a TSDU to be cut into DTs (segmenting, 6.3). An empty one still takes one DT.
@@ -90,36 +108,56 @@ impl SendWindow {
         !self.tsdus.is_empty() && self.retained.len() as u32 >= self.credit
     }
 
+    /// When the next new DT may be sent at the earliest, given how long an NSDU may live (M_LR).
+    ///
+    /// 12.2.3.5: a number may not come back while a DT that had it may still be on its way. The peer takes
+    /// any number within its window, so that a number counts as back one window before it is sent again.
+    pub(super) fn reusable_at(&self, lifetime: Duration) -> Option<Instant> {
+        let full = self.reuse_after > 0 && self.sent_at.len() >= self.reuse_after;
+        self.sent_at.front().filter(|_| full).map(|oldest| *oldest + lifetime)
+    }
+
+    /// Whether there is a new DT to send and credit for it.
+    pub(super) fn has_new(&self) -> bool {
+        !self.tsdus.is_empty() && (self.retained.len() as u32) < self.credit
+    }
+
     /// Takes the next new DT of at most `octets` of user data, if there is one and credit for it.
-    pub(super) fn take_new(&mut self, octets: usize) -> Option<(u32, &Retained)> {
-        let sent = self.retained.len() as u32;
-        if sent >= self.credit || octets == 0 {
+    pub(super) fn take_new(&mut self, now: Instant, octets: usize) -> Option<(u32, &Retained)> {
+        if !self.has_new() || octets == 0 {
             return None;
         }
+        let number = advance(self.lower_edge, self.retained.len() as u32, self.modulus);
         let tsdu = self.tsdus.front_mut()?;
-        let data = if tsdu.len() <= octets {
-            self.tsdus.pop_front().expect("the front was just seen")
-        } else {
-            let data = tsdu.split_to(octets);
-            self.queued_octets -= data.len();
-            self.retained.push_back(Retained { data, end_of_tsdu: false, transmissions: 1 });
-            let number = advance(self.lower_edge, sent, self.modulus);
-            return self.retained.back().map(|retained| (number, retained));
-        };
+        let end_of_tsdu = tsdu.len() <= octets;
+        let data = tsdu.split_to(octets.min(tsdu.len()));
+        if end_of_tsdu {
+            self.tsdus.pop_front();
+        }
         self.queued_octets -= data.len();
-        self.retained.push_back(Retained { data, end_of_tsdu: true, transmissions: 1 });
-        let number = advance(self.lower_edge, sent, self.modulus);
+        if self.reuse_after > 0 {
+            if self.sent_at.len() >= self.reuse_after {
+                self.sent_at.pop_front();
+            }
+            self.sent_at.push_back(now);
+        }
+        self.retained.push_back(Retained { data, end_of_tsdu, transmissions: 1 });
         self.retained.back().map(|retained| (number, retained))
     }
 
     /// The retained DT at `place`, 0 the oldest, counted as sent once more; only within the window.
-    pub(super) fn take_again(&mut self, place: usize) -> Option<(u32, &Retained)> {
+    pub(super) fn take_again(&mut self, now: Instant, place: usize) -> Option<(u32, &Retained)> {
         if place as u32 >= self.credit {
             return None;
         }
         let number = advance(self.lower_edge, place as u32, self.modulus);
+        let outstanding = self.retained.len();
         let retained = self.retained.get_mut(place)?;
         retained.transmissions += 1;
+        let index = (self.sent_at.len() + place).checked_sub(outstanding);
+        if let Some(sent_at) = index.and_then(|index| self.sent_at.get_mut(index)) {
+            *sent_at = now;
+        }
         Some((number, retained))
     }
 
@@ -265,14 +303,15 @@ mod tests {
 
     fn send_window(credit: u32) -> SendWindow {
         let mut window = SendWindow::new(128, credit);
-        for _ in 0..200 {
+        for _ in 0..300 {
             window.queue(Bytes::from_static(b"tsdu"));
         }
         window
     }
 
     fn numbers(window: &mut SendWindow) -> Vec<u32> {
-        std::iter::from_fn(|| window.take_new(1_000).map(|(number, _)| number)).collect()
+        std::iter::from_fn(|| window.take_new(Instant::ZERO, 1_000).map(|(number, _)| number))
+            .collect()
     }
 
     #[test]
@@ -299,6 +338,28 @@ mod tests {
     }
 
     #[test]
+    fn a_number_of_the_normal_format_comes_back_only_after_a_lifetime() {
+        let lifetime = Duration::from_secs(1);
+        let at = |seconds: u64| Instant::from_nanos(seconds * 1_000_000_000);
+        let mut window = send_window(15);
+        for number in 0..113 {
+            assert_eq!(window.reusable_at(lifetime), None, "{number} is new");
+            window.take_new(at(number), 10);
+            window.acknowledge((number as u32 + 1) % 128, 0, 15);
+        }
+        // 113 = 128 - 15: the peer would take a late copy of number 0 for number 128.
+        assert_eq!(window.reusable_at(lifetime), Some(at(1)));
+        window.take_new(at(200), 10);
+        assert_eq!(window.reusable_at(lifetime), Some(at(2)), "now number 1 is the oldest");
+        window.take_again(at(300), 0);
+        for number in 114..=226 {
+            window.acknowledge(number % 128, 0, 15);
+            assert_eq!(window.take_new(at(400), 10).map(|(n, _)| n), Some(number % 128));
+        }
+        assert_eq!(window.reusable_at(lifetime), Some(at(401)), "113 was sent again at 300");
+    }
+
+    #[test]
     fn acks_out_of_sequence_change_nothing() {
         let mut window = send_window(8);
         assert_eq!(numbers(&mut window).len(), 8);
@@ -318,9 +379,12 @@ mod tests {
     fn reduced_credit_stops_retransmission_too() {
         let mut window = send_window(4);
         numbers(&mut window);
-        assert!(window.take_again(3).is_some());
+        assert!(window.take_again(Instant::ZERO, 3).is_some());
         window.acknowledge(1, 0, 1);
-        assert!(window.take_again(0).is_some() && window.take_again(1).is_none());
+        assert!(
+            window.take_again(Instant::ZERO, 0).is_some()
+                && window.take_again(Instant::ZERO, 1).is_none()
+        );
     }
 
     #[test]
@@ -329,7 +393,7 @@ mod tests {
         window.queue(Bytes::from_static(b"0123456789"));
         window.queue(Bytes::new());
         let mut pieces = Vec::new();
-        while let Some((_, piece)) = window.take_new(4) {
+        while let Some((_, piece)) = window.take_new(Instant::ZERO, 4) {
             pieces.push((piece.data.clone(), piece.end_of_tsdu));
         }
         let pieces: Vec<_> = pieces.iter().map(|(data, end)| (&data[..], *end)).collect();
