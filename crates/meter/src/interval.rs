@@ -1,0 +1,345 @@
+//! Measuring time cut into intervals, by frame time only.
+//!
+//! Interval `n` lasts from `origin + n x length` to just before the next. It lasts its full length
+//! even where the frames end early, and it is there even where nothing was heard, so rates come out
+//! right.
+
+use crate::measure::Measures;
+use crate::metric::{Basis, Metric, metrics};
+use crate::oddity::{Class, Oddities};
+use crate::sight::Sight;
+use core::time::Duration;
+use std::collections::VecDeque;
+use wire::time::{Instant, nanos};
+use wire::units::BitRate;
+
+/// Silent intervals in a row that are reported one by one; more of them are one report.
+const LONGEST_SILENCE: u64 = 100_000;
+/// Reports kept for whoever takes them; when there are more the oldest is dropped.
+const MAXIMUM_WAITING: usize = 1 << 17;
+
+/// What was measured over some time.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// Which interval, counted from 0; none for the total.
+    pub index: Option<u64>,
+    /// How many intervals it covers: one, but for the total and for very long silences.
+    pub intervals: u64,
+    /// When it begins.
+    pub start: Instant,
+    /// How long it lasts (M): whole intervals, but for the interval under way.
+    pub length: Duration,
+    /// What was counted.
+    pub measures: Measures,
+    /// What follows from it.
+    pub metrics: [Metric; 13],
+    /// What was not as it should be.
+    pub oddities: Oddities,
+}
+
+/// What was counted so far.
+#[derive(Clone, Debug, Default)]
+struct Sum {
+    measures: Measures,
+    oddities: Oddities,
+}
+
+impl Sum {
+    fn report(self, index: Option<u64>, span: Span, channel: BitRate) -> Report {
+        let Self { measures, oddities } = self;
+        let Span { start, length, intervals } = span;
+        let metrics = metrics(&Basis { measures: &measures, length, channel });
+        Report { index, intervals, start, length, measures, metrics, oddities }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Span {
+    start: Instant,
+    length: Duration,
+    intervals: u64,
+}
+
+/// Intervals that are over and have not been taken.
+#[derive(Clone, Debug)]
+struct Over {
+    index: u64,
+    start: Instant,
+    /// How many, all silent but perhaps the first.
+    intervals: u64,
+    sum: Sum,
+}
+
+/// The interval under way.
+#[derive(Clone, Copy, Debug)]
+struct Current {
+    index: u64,
+    start: Instant,
+    end: Instant,
+    /// The latest time heard of.
+    last: Instant,
+    /// Whether any time in it was heard of.
+    is_begun: bool,
+}
+
+/// Counts, interval by interval and in total.
+#[derive(Clone, Debug)]
+pub(crate) struct Intervals {
+    length_nanos: u64,
+    origin: Option<Instant>,
+    channel: BitRate,
+    current: Option<Current>,
+    sum: Sum,
+    total: Sum,
+    over: VecDeque<Over>,
+}
+
+impl Intervals {
+    pub(crate) fn new(length: Duration, origin: Option<Instant>, channel: BitRate) -> Self {
+        Self {
+            length_nanos: nanos(length).max(1),
+            origin,
+            channel,
+            current: None,
+            sum: Sum::default(),
+            total: Sum::default(),
+            over: VecDeque::new(),
+        }
+    }
+
+    pub(crate) fn observe(&mut self, sight: &Sight) {
+        self.sum.measures.observe(sight);
+    }
+
+    pub(crate) const fn oddities(&mut self) -> &mut Oddities {
+        &mut self.sum.oddities
+    }
+
+    /// Takes notice of the time, and gives it back as it counts: never earlier than before. None
+    /// where it lies before the origin.
+    pub(crate) fn tick(&mut self, at: Instant) -> Option<Instant> {
+        let origin = *self.origin.get_or_insert(at);
+        if at < origin {
+            self.sum.oddities.count(Class::Time, "frame before the origin");
+            return None;
+        }
+        let length = Duration::from_nanos(self.length_nanos);
+        let current = self.current.get_or_insert(Current {
+            index: 0,
+            start: origin,
+            end: origin + length,
+            last: origin,
+            is_begun: false,
+        });
+        if at < current.last {
+            self.sum.oddities.count(Class::Time, "time ran backwards");
+        }
+        let at = at.max(current.last);
+        current.last = at;
+        current.is_begun = true;
+        if at >= current.end {
+            self.pass(at);
+        }
+        Some(at)
+    }
+
+    /// Takes notice that it is now at least this late, once measuring has begun.
+    pub(crate) fn advance(&mut self, now: Instant) {
+        let last = self.current.map(|current| current.last).or(self.origin);
+        if last.is_some_and(|last| now >= last) {
+            self.tick(now);
+        }
+    }
+
+    /// Closes the interval under way and the silent ones after it, up to the one that holds `at`.
+    fn pass(&mut self, at: Instant) {
+        let Some(current) = &mut self.current else { return };
+        let passed = nanos(at.since(current.start)) / self.length_nanos;
+        if passed == 0 {
+            return;
+        }
+        let length = Duration::from_nanos(self.length_nanos);
+        let (index, start) = (current.index, current.start);
+        current.index += passed;
+        current.start = start + Duration::from_nanos(self.length_nanos.saturating_mul(passed));
+        current.end = current.start + length;
+        current.last = current.last.max(current.start);
+        let sum = core::mem::take(&mut self.sum);
+        self.total.measures.add(&sum.measures);
+        self.total.oddities.merge(&sum.oddities);
+        self.push(Over { index, start, intervals: 1, sum });
+        if passed > 1 {
+            let (index, start) = (index + 1, start + length);
+            self.push(Over { index, start, intervals: passed - 1, sum: Sum::default() });
+        }
+    }
+
+    fn push(&mut self, over: Over) {
+        if self.over.len() >= MAXIMUM_WAITING {
+            self.over.pop_front();
+            self.total.oddities.count(Class::Meter, "report never taken");
+        }
+        self.over.push_back(over);
+    }
+
+    /// The oldest interval that is over and has not been taken.
+    pub(crate) fn take(&mut self) -> Option<Report> {
+        let length_nanos = self.length_nanos;
+        let next = self.over.front_mut()?;
+        let intervals = if next.intervals > LONGEST_SILENCE { next.intervals } else { 1 };
+        let length = Duration::from_nanos(length_nanos.saturating_mul(intervals));
+        let span = Span { start: next.start, length, intervals };
+        let report = core::mem::take(&mut next.sum).report(Some(next.index), span, self.channel);
+        next.index += intervals;
+        next.intervals -= intervals;
+        next.start += length;
+        if next.intervals == 0 {
+            self.over.pop_front();
+        }
+        Some(report)
+    }
+
+    /// The interval under way, up to the latest time heard of.
+    pub(crate) fn under_way(&self) -> Option<Report> {
+        let Current { index, start, last, .. } = self.current.filter(|current| current.is_begun)?;
+        let span = Span { start, length: last.since(start), intervals: 1 };
+        Some(self.sum.clone().report(Some(index), span, self.channel))
+    }
+
+    /// Closes the interval under way, and gives the total.
+    pub(crate) fn finish(&mut self) -> Report {
+        if let Some(current) = self.current.filter(|current| current.is_begun) {
+            self.pass(current.end);
+            if let Some(current) = &mut self.current {
+                current.is_begun = false;
+            }
+        }
+        let mut total = self.total.clone();
+        // What was met outside every interval: frames before the origin.
+        total.oddities.merge(&self.sum.oddities);
+        let intervals = self.current.map_or(0, |current| current.index);
+        let length = Duration::from_nanos(self.length_nanos.saturating_mul(intervals));
+        let start = self.origin.unwrap_or_default();
+        total.report(None, Span { start, length, intervals }, self.channel)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn intervals(origin: Option<u64>) -> Intervals {
+        let origin = origin.map(|seconds| Instant::from_nanos(seconds * SECOND));
+        Intervals::new(Duration::from_secs(10), origin, BitRate::mbps(10))
+    }
+
+    fn frame(intervals: &mut Intervals, seconds: u64) {
+        if let Some(at) = intervals.tick(Instant::from_nanos(seconds * SECOND)) {
+            intervals.observe(&Sight::Lpdu { at, octets: 100 });
+        }
+    }
+
+    fn taken(intervals: &mut Intervals) -> Vec<(Option<u64>, u64, u64)> {
+        let seconds = |report: &Report| report.start.as_nanos() / SECOND;
+        core::iter::from_fn(|| intervals.take())
+            .map(|report| (report.index, seconds(&report), report.measures.link.lpdus))
+            .collect()
+    }
+
+    #[test]
+    fn intervals_are_whole_and_silent_ones_are_there() {
+        let mut intervals = intervals(Some(100));
+        [100, 109, 110, 145].iter().for_each(|at| frame(&mut intervals, *at));
+        let total = intervals.finish();
+        assert_eq!(
+            taken(&mut intervals),
+            [
+                (Some(0), 100, 2),
+                (Some(1), 110, 1),
+                (Some(2), 120, 0),
+                (Some(3), 130, 0),
+                (Some(4), 140, 1),
+            ]
+        );
+        assert_eq!((total.intervals, total.length), (5, Duration::from_secs(50)));
+        assert_eq!(total.measures.link.lpdus, 4);
+    }
+
+    #[test]
+    fn without_an_origin_the_first_frame_is_it() {
+        let mut intervals = intervals(None);
+        [7, 16, 17].iter().for_each(|at| frame(&mut intervals, *at));
+        intervals.finish();
+        assert_eq!(taken(&mut intervals), [(Some(0), 7, 2), (Some(1), 17, 1)]);
+    }
+
+    #[test]
+    fn time_that_runs_backwards_stands_still_and_is_counted() {
+        let mut intervals = intervals(Some(100));
+        [99, 112, 105].iter().for_each(|at| frame(&mut intervals, *at));
+        let total = intervals.finish();
+        assert_eq!(taken(&mut intervals), [(Some(0), 100, 0), (Some(1), 110, 2)]);
+        assert_eq!(total.oddities.get(Class::Time, "frame before the origin"), 1);
+        assert_eq!(total.oddities.get(Class::Time, "time ran backwards"), 1);
+    }
+
+    #[test]
+    fn a_silence_of_an_age_is_one_report() {
+        let mut intervals = intervals(Some(0));
+        frame(&mut intervals, 5);
+        frame(&mut intervals, 10_000_000_005);
+        intervals.finish();
+        let reports: Vec<Report> = core::iter::from_fn(|| intervals.take()).collect();
+        let covered: Vec<u64> = reports.iter().map(|report| report.intervals).collect();
+        assert_eq!(covered, [1, 999_999_999, 1]);
+        assert_eq!(reports[1].length, Duration::from_secs(9_999_999_990));
+        assert_eq!(reports[2].index, Some(1_000_000_000));
+    }
+
+    #[test]
+    fn nothing_heard_is_no_interval() {
+        let mut intervals = intervals(None);
+        assert_eq!(intervals.finish().length, Duration::ZERO);
+        assert!(intervals.take().is_none() && intervals.under_way().is_none());
+    }
+
+    #[test]
+    fn finishing_twice_adds_no_interval() {
+        let mut intervals = intervals(Some(0));
+        frame(&mut intervals, 5);
+        let first = intervals.finish();
+        let second = intervals.finish();
+        assert_eq!((first.intervals, second.intervals), (1, 1));
+    }
+
+    #[test]
+    fn the_interval_under_way_lasts_as_long_as_was_heard() {
+        let mut intervals = intervals(Some(0));
+        frame(&mut intervals, 14);
+        let report = intervals.under_way().unwrap();
+        assert_eq!((report.index, report.length), (Some(1), Duration::from_secs(4)));
+    }
+
+    #[test]
+    fn a_clock_ends_intervals_but_neither_begins_measuring_nor_steps_back() {
+        let at = |seconds: u64| Instant::from_nanos(seconds * SECOND);
+        let mut intervals = intervals(None);
+        intervals.advance(at(1));
+        frame(&mut intervals, 7);
+        intervals.advance(at(6));
+        intervals.advance(at(28));
+        assert_eq!(taken(&mut intervals), [(Some(0), 7, 1), (Some(1), 17, 0)]);
+        assert!(intervals.finish().oddities.is_empty());
+    }
+
+    #[test]
+    fn the_end_of_time_is_no_trap() {
+        let mut intervals = intervals(None);
+        intervals.tick(Instant::from_nanos(u64::MAX - 5));
+        intervals.tick(Instant::MAX);
+        intervals.finish();
+        assert!(taken(&mut intervals).len() <= 1);
+    }
+}

@@ -1,0 +1,36 @@
+//! Network PDUs: how many, how long.
+//!
+//! Definition: what link PDUs carry for the ISO network layer (SAP FE): CLNP, full or inactive,
+//! header and what it carries. Bias: routing PDUs of ES-IS and IS-IS count too; the segments of a
+//! segmented PDU count one by one, and their TPDUs are not read; the checksum of the header is not
+//! verified.
+
+use super::Measure;
+use crate::sight::Sight;
+
+/// Network PDUs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Network {
+    /// How many.
+    pub npdus: u64,
+    /// Their octets (N_b).
+    pub octets: u64,
+}
+
+impl Measure for Network {
+    fn observe(&mut self, sight: &Sight) {
+        if let Sight::Npdu { octets } = sight {
+            self.npdus += 1;
+            self.octets += octets;
+        }
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.npdus += other.npdus;
+        self.octets += other.octets;
+    }
+
+    fn values(&self) -> Vec<(&'static str, u64)> {
+        vec![("npdus", self.npdus), ("npdu_octets", self.octets)]
+    }
+}

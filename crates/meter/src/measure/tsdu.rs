@@ -1,0 +1,36 @@
+//! Transport service data units: what the users sent each other.
+//!
+//! Definition: a TSDU counts when the last of its DTs to be seen for the first time is seen, its
+//! octets being the user data of those DTs. Bias: a TSDU of which a DT was never seen (because the
+//! capture began within it or missed the DT) is left out; such TSDUs are counted among the
+//! oddities.
+
+use super::Measure;
+use crate::sight::Sight;
+
+/// TSDUs that were seen whole.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Tsdus {
+    /// How many.
+    pub tsdus: u64,
+    /// Their octets.
+    pub octets: u64,
+}
+
+impl Measure for Tsdus {
+    fn observe(&mut self, sight: &Sight) {
+        if let Sight::Tpdu(tpdu) = sight {
+            self.tsdus += tpdu.finished_tsdus;
+            self.octets += tpdu.finished_tsdu_octets;
+        }
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.tsdus += other.tsdus;
+        self.octets += other.octets;
+    }
+
+    fn values(&self) -> Vec<(&'static str, u64)> {
+        vec![("tsdus", self.tsdus), ("tsdu_octets", self.octets)]
+    }
+}

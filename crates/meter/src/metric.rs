@@ -1,0 +1,251 @@
+//! The thirteen metrics of NBSIR 85-3104, section IV, under the paper's symbols.
+//!
+//! Each is a quotient of two measures, or of a measure and the time it took. A quotient by nothing
+//! is no number: such a metric has no value, which is not the same as zero.
+
+use crate::measure::Measures;
+use core::time::Duration;
+use wire::units::BitRate;
+
+/// What a metric is computed from.
+#[derive(Clone, Copy, Debug)]
+pub struct Basis<'a> {
+    /// What was measured.
+    pub measures: &'a Measures,
+    /// Over how long (M).
+    pub length: Duration,
+    /// What the channel could carry (R).
+    pub channel: BitRate,
+}
+
+/// What a metric means.
+#[derive(Clone, Copy, Debug)]
+pub struct Definition {
+    /// The paper's symbol.
+    pub symbol: &'static str,
+    /// What it is called.
+    pub name: &'static str,
+    /// What it is counted in; `1` for a plain ratio.
+    pub unit: &'static str,
+    /// The number of its equation in the paper.
+    pub equation: u8,
+    /// The equation, in words of the measures.
+    pub formula: &'static str,
+    /// What must not be read into it.
+    pub cannot_tell: &'static str,
+    quotient: fn(&Basis<'_>) -> (f64, f64),
+}
+
+/// A metric and its value.
+#[derive(Clone, Copy, Debug)]
+pub struct Metric {
+    /// What it means.
+    pub definition: &'static Definition,
+    /// Its value; none where it would be a quotient by nothing.
+    pub value: Option<f64>,
+}
+
+impl Definition {
+    /// The value of this metric.
+    #[must_use]
+    pub fn value(&self, basis: &Basis<'_>) -> Option<f64> {
+        let (dividend, divisor) = (self.quotient)(basis);
+        (divisor > 0.0).then(|| dividend / divisor)
+    }
+}
+
+/// All metrics of these measures, in the order of [`METRICS`].
+#[must_use]
+pub fn metrics(basis: &Basis<'_>) -> [Metric; 13] {
+    core::array::from_fn(|place| {
+        let definition = &METRICS[place];
+        Metric { definition, value: definition.value(basis) }
+    })
+}
+
+/// Counts as the numbers formulas take; exact up to 2^53.
+#[expect(clippy::cast_precision_loss, reason = "a count beyond 2^53 octets would take years")]
+const fn float(count: u64) -> f64 {
+    count as f64
+}
+
+fn information_octets(basis: &Basis<'_>) -> f64 {
+    float(basis.measures.transport.all().information_octets)
+}
+
+fn tpdu_octets(basis: &Basis<'_>) -> f64 {
+    float(basis.measures.transport.all().total_octets())
+}
+
+const fn npdu_octets(basis: &Basis<'_>) -> f64 {
+    float(basis.measures.network.octets)
+}
+
+const fn lpdu_octets(basis: &Basis<'_>) -> f64 {
+    float(basis.measures.link.octets)
+}
+
+const fn original_dts(basis: &Basis<'_>) -> f64 {
+    float(basis.measures.transport.data_and_acknowledgements()[0].originals())
+}
+
+fn capacity_bits(basis: &Basis<'_>) -> f64 {
+    basis.length.as_secs_f64() * float(basis.channel.bits_per_second())
+}
+
+/// The metrics, in the order of the paper's Table 5.
+pub static METRICS: [Definition; 13] = [
+    Definition {
+        symbol: "T_L",
+        name: "link information throughput",
+        unit: "bit/s",
+        equation: 1,
+        formula: "8 x npdu_octets / seconds",
+        cannot_tell: "how fast the link could go: it counts what was offered, not what was \
+                      possible",
+        quotient: |basis| (8.0 * npdu_octets(basis), basis.length.as_secs_f64()),
+    },
+    Definition {
+        symbol: "T_T",
+        name: "transport information throughput",
+        unit: "bit/s",
+        equation: 2,
+        formula: "8 x tpdu_information_octets / seconds",
+        cannot_tell: "whether the data was delivered: data sent once and lost counts too",
+        quotient: |basis| (8.0 * information_octets(basis), basis.length.as_secs_f64()),
+    },
+    Definition {
+        symbol: "U_C",
+        name: "channel utilisation",
+        unit: "1",
+        equation: 3,
+        formula: "8 x lpdu_octets / (seconds x channel rate)",
+        cannot_tell: "how long the medium was busy: preamble, pad, FCS, gaps, collisions and \
+                      frames that are no LPDUs are left out",
+        quotient: |basis| (8.0 * lpdu_octets(basis), capacity_bits(basis)),
+    },
+    Definition {
+        symbol: "E_C",
+        name: "channel efficiency",
+        unit: "1",
+        equation: 4,
+        formula: "8 x tpdu_information_octets / (seconds x channel rate)",
+        cannot_tell: "whether a low value comes from an idle network or from a wasteful one",
+        quotient: |basis| (8.0 * information_octets(basis), capacity_bits(basis)),
+    },
+    Definition {
+        symbol: "E_L",
+        name: "link protocol efficiency",
+        unit: "1",
+        equation: 5,
+        formula: "npdu_octets / lpdu_octets",
+        cannot_tell: "anything beyond the mean length of frames while the link header is fixed",
+        quotient: |basis| (npdu_octets(basis), lpdu_octets(basis)),
+    },
+    Definition {
+        symbol: "E_N",
+        name: "network protocol efficiency",
+        unit: "1",
+        equation: 6,
+        formula: "tpdu_total_octets / npdu_octets",
+        cannot_tell: "why octets are missing above: NPDUs that carry no TPDUs, segments and TPDUs \
+                      that are discarded lower it as headers do",
+        quotient: |basis| (tpdu_octets(basis), npdu_octets(basis)),
+    },
+    Definition {
+        symbol: "E_T",
+        name: "transport protocol efficiency",
+        unit: "1",
+        equation: 7,
+        formula: "tpdu_information_octets / tpdu_total_octets",
+        cannot_tell: "headers, acknowledgements and retransmissions apart",
+        quotient: |basis| (information_octets(basis), tpdu_octets(basis)),
+    },
+    Definition {
+        symbol: "C_E",
+        name: "combined protocol efficiency",
+        unit: "1",
+        equation: 9,
+        formula: "tpdu_information_octets / lpdu_octets",
+        cannot_tell: "which layer is to blame; E_L, E_N and E_T, whose product it is, do",
+        quotient: |basis| (information_octets(basis), lpdu_octets(basis)),
+    },
+    Definition {
+        symbol: "R_OM",
+        name: "original DTs to all TPDUs",
+        unit: "1",
+        equation: 14,
+        formula: "(dt_tpdus - dt_retransmissions) / tpdus",
+        cannot_tell: "the cost of expedited data: an ED counts as one of all TPDUs, never as \
+                      data; nor what a TPDU costs its host",
+        quotient: |basis| (original_dts(basis), float(basis.measures.transport.all().tpdus)),
+    },
+    Definition {
+        symbol: "R_OA",
+        name: "original DTs to original AKs",
+        unit: "1",
+        equation: 13,
+        formula: "(dt_tpdus - dt_retransmissions) / (ak_tpdus - ak_retransmissions)",
+        cannot_tell: "withheld acknowledgements from taut flow control: over many hosts the two \
+                      cancel each other",
+        quotient: |basis| {
+            let [_, ak] = basis.measures.transport.data_and_acknowledgements();
+            (original_dts(basis), float(ak.originals()))
+        },
+    },
+    Definition {
+        symbol: "R_RD",
+        name: "retransmitted DTs to all DTs",
+        unit: "1",
+        equation: 15,
+        formula: "dt_retransmissions / dt_tpdus",
+        cannot_tell: "loss: a DT lost before this point is not seen twice, one sent again too \
+                      early is; and many small DTs hide that large ones are lost",
+        quotient: |basis| {
+            let [dt, _] = basis.measures.transport.data_and_acknowledgements();
+            (float(dt.retransmissions), float(dt.tpdus))
+        },
+    },
+    Definition {
+        symbol: "R_RA",
+        name: "retransmitted AKs to all AKs",
+        unit: "1",
+        equation: 16,
+        formula: "ak_retransmissions / ak_tpdus",
+        cannot_tell: "the four uses of AKs apart: window timers of idle connections raise it as \
+                      confirmations do",
+        quotient: |basis| {
+            let [_, ak] = basis.measures.transport.data_and_acknowledgements();
+            (float(ak.retransmissions), float(ak.tpdus))
+        },
+    },
+    Definition {
+        symbol: "S_D",
+        name: "mean data field of an original DT",
+        unit: "octet",
+        equation: 17,
+        formula: "tpdu_information_octets / (dt_tpdus - dt_retransmissions)",
+        cannot_tell: "the spread of sizes; and data in CR, CC, DR and ED counts above the line \
+                      only",
+        quotient: |basis| (information_octets(basis), original_dts(basis)),
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quotient_by_nothing_has_no_value() {
+        let (measures, channel) = (Measures::default(), BitRate::mbps(10));
+        let silent = Basis { measures: &measures, length: Duration::from_secs(1), channel };
+        let valued: Vec<&str> = metrics(&silent)
+            .iter()
+            .filter(|metric| metric.value.is_some())
+            .map(|metric| metric.definition.symbol)
+            .collect();
+        assert_eq!(valued, ["T_L", "T_T", "U_C", "E_C"], "these are zero, the ratios are nothing");
+        let never = Basis { length: Duration::ZERO, ..silent };
+        assert!(metrics(&never).iter().all(|metric| metric.value.is_none()));
+    }
+}

@@ -1,0 +1,98 @@
+//! Which AKs of one direction say anything new (NBSIR 85-3104, section IV).
+//!
+//! An AK is original if it acknowledges new data, grants new credit or reduces credit granted
+//! before; any other is a retransmission. The paper counts an AK that only confirms flow control
+//! among the retransmissions, and so a new subsequence number or confirmation alone makes no AK
+//! original.
+//!
+//! Bias: an AK that was overtaken by a later one with the same number and no subsequence number
+//! looks like a change of credit. The first AK of a connection found under way counts as original.
+
+use wire::tp::Format;
+
+/// What a side told its peer last.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Grant {
+    /// YR-TU-NR.
+    next: u32,
+    /// CDT.
+    credit: u16,
+    /// Which of the AKs with this number it was; zero where the parameter is absent.
+    subsequence: u16,
+}
+
+/// The AKs of one direction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct AcknowledgementOrder(Option<Grant>);
+
+impl AcknowledgementOrder {
+    /// A direction whose CR or CC granted this credit.
+    pub(super) fn from_the_start(credit: u8) -> Self {
+        Self(Some(Grant { next: 0, credit: u16::from(credit), subsequence: 0 }))
+    }
+
+    /// A direction found under way.
+    pub(super) const fn under_way() -> Self {
+        Self(None)
+    }
+
+    /// Takes notice of an AK, and tells whether it was a retransmission.
+    pub(super) fn arrive(
+        &mut self,
+        format: Format,
+        next: u32,
+        credit: u16,
+        subsequence: u16,
+    ) -> bool {
+        let told = Grant { next, credit, subsequence };
+        let Some(known) = &mut self.0 else {
+            self.0 = Some(told);
+            return false;
+        };
+        let ahead = next.wrapping_sub(known.next) & (format.modulus() - 1);
+        if ahead >= format.modulus() / 2 || (ahead == 0 && subsequence < known.subsequence) {
+            return true;
+        }
+        let says_nothing_new = ahead == 0 && credit == known.credit;
+        *known = told;
+        says_nothing_new
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(aks: &[(u32, u16, u16)], retransmitted: &[bool]) {
+        let mut order = AcknowledgementOrder::from_the_start(1);
+        let found: Vec<bool> = aks
+            .iter()
+            .map(|(next, credit, sub)| order.arrive(Format::Normal, *next, *credit, *sub))
+            .collect();
+        assert_eq!(found, retransmitted);
+    }
+
+    #[test]
+    fn an_ak_is_original_if_it_acknowledges_grants_or_reduces() {
+        // The CR granted 1; taut flow control then closes and opens the window for each DT.
+        check(&[(1, 0, 0), (1, 1, 1), (2, 0, 0), (2, 1, 1)], &[false; 4]);
+        check(&[(0, 1, 0), (0, 1, 0)], &[true, true]);
+        check(
+            &[(1, 8, 0), (1, 8, 0), (1, 9, 0), (1, 2, 1), (1, 2, 1)],
+            &[false, true, false, false, true],
+        );
+    }
+
+    #[test]
+    fn an_overtaken_ak_is_a_retransmission_and_changes_nothing() {
+        check(&[(3, 4, 0), (2, 4, 0), (3, 4, 0)], &[false, true, true]);
+        check(&[(3, 4, 0), (3, 0, 1), (3, 4, 0), (3, 0, 1)], &[false, false, true, true]);
+    }
+
+    #[test]
+    fn acknowledgements_wrap_with_their_numbers() {
+        let aks: Vec<(u32, u16, u16)> = (1..400).map(|n| (n % 128, 1, 0)).collect();
+        check(&aks, &vec![false; 399]);
+    }
+}

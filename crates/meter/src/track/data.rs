@@ -1,0 +1,371 @@
+//! Which DTs of one direction were seen before (ISO 8073 6.10: numbering).
+//!
+//! A DT is a retransmission if its number was seen before on its direction. Numbers wrap, so they
+//! are unwrapped against the next one expected: up to half the modulus ahead is new, the other half
+//! lies behind. All below the next one expected has been seen; what was seen beyond it is kept as
+//! runs of consecutive numbers, so memory grows with the holes, not with the window.
+//!
+//! A hole that the capture never shows filled is given up once the peer acknowledges past it, or
+//! once a DT lies so far beyond it that no credit could reach there from an unacknowledged hole. A
+//! single DT far beyond everything is not believed until its successor follows it.
+//!
+//! Bias: a DT that is both late and more than half the modulus old is taken for a new one, and 64
+//! or more consecutive DTs missing from a capture in the normal format are taken for a step back.
+
+use super::tsdu::{Finished, Open, Stretch};
+use wire::tp::Format;
+
+/// Holes kept at a time; when there are more the oldest is given up.
+const MAXIMUM_RUNS: usize = 64;
+
+/// What the first number of a direction, 0, unwraps to: a multiple of every modulus, so that there
+/// is room below it.
+const FIRST: u64 = 1 << 32;
+
+/// How many DTs may be under way at once: the largest credit of the format.
+const fn window(format: Format) -> u64 {
+    match format {
+        Format::Class0 | Format::Normal => 15,
+        Format::Extended => 65_535,
+    }
+}
+
+/// Consecutive DTs beyond a hole.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    first: u64,
+    /// One past its last.
+    end: u64,
+    stretch: Stretch,
+}
+
+/// What the arrival of a DT meant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Arrival {
+    /// Its number was seen before.
+    pub(super) retransmitted: bool,
+    /// Its number lies further ahead than any credit reaches.
+    pub(super) out_of_window: bool,
+    /// The TSDUs that are finished by it.
+    pub(super) finished: Finished,
+    /// Numbers given up as never to be seen.
+    pub(super) unseen: u64,
+}
+
+/// The DTs of one direction.
+#[derive(Clone, Debug)]
+pub(super) struct DataOrder {
+    /// The number expected next, unwrapped; none before the first DT of a connection found under
+    /// way.
+    next: Option<u64>,
+    open: Open,
+    /// In order, with holes between.
+    runs: Vec<Run>,
+    /// The number that would confirm that the last DT out of window was no accident.
+    suspect: Option<u64>,
+}
+
+impl DataOrder {
+    /// A direction whose first DT will have number 0.
+    pub(super) const fn from_the_start() -> Self {
+        Self { next: Some(FIRST), open: Open::Whole(0), runs: Vec::new(), suspect: None }
+    }
+
+    /// A direction found under way, perhaps within a TSDU.
+    pub(super) const fn under_way() -> Self {
+        Self { next: None, open: Open::Broken, runs: Vec::new(), suspect: None }
+    }
+
+    /// Takes notice of a DT.
+    pub(super) fn arrive(&mut self, format: Format, number: u32, stretch: Stretch) -> Arrival {
+        let mut arrival = Arrival::default();
+        let next = *self.next.get_or_insert(FIRST + u64::from(number));
+        let place = unwrap(next, number, format);
+        if place < next || self.runs.iter().any(|run| (run.first..run.end).contains(&place)) {
+            arrival.retransmitted = true;
+            return arrival;
+        }
+        if place == next {
+            arrival.finished = self.open.absorb(stretch);
+            self.next = Some(next + 1);
+            self.absorb_reached(&mut arrival);
+            return arrival;
+        }
+        self.jump(place, window(format), stretch, &mut arrival);
+        arrival
+    }
+
+    /// Takes notice that the peer acknowledged every DT before `number`.
+    pub(super) fn acknowledged(&mut self, format: Format, number: u32) -> Arrival {
+        let mut arrival = Arrival::default();
+        // An AK beyond all that was seen proves nothing about holes, and may be damaged or forged.
+        let (Some(next), Some(last)) = (self.next, self.runs.last()) else { return arrival };
+        let place = unwrap(next, number, format);
+        if place > last.end {
+            return arrival;
+        }
+        while self.runs.first().is_some_and(|run| run.first <= place) {
+            self.give_up_hole(&mut arrival);
+        }
+        if let Some(next) = self.next.filter(|next| *next < place) {
+            arrival.unseen += place - next;
+            self.next = Some(place);
+            self.open = Open::Broken;
+        }
+        arrival
+    }
+
+    /// A DT beyond a hole.
+    fn jump(&mut self, place: u64, window: u64, stretch: Stretch, arrival: &mut Arrival) {
+        let reach = self.runs.last().map_or(0, |run| run.end) + window;
+        while self.is_beyond(place, window) && place < reach && !self.runs.is_empty() {
+            self.give_up_hole(arrival);
+        }
+        if self.is_beyond(place, window) {
+            arrival.out_of_window = true;
+            if self.suspect == Some(place + 1) {
+                arrival.retransmitted = true;
+                return;
+            }
+            if self.suspect.replace(place + 1) != Some(place) {
+                return;
+            }
+            while !self.runs.is_empty() {
+                self.give_up_hole(arrival);
+            }
+            arrival.unseen += self.next.map_or(0, |next| place.saturating_sub(next + 1));
+            self.next = Some(place);
+            self.open = Open::Broken;
+        }
+        self.insert(Run { first: place, end: place + 1, stretch });
+        self.absorb_reached(arrival);
+        if self.runs.len() > MAXIMUM_RUNS {
+            self.give_up_hole(arrival);
+        }
+    }
+
+    fn is_beyond(&self, place: u64, window: u64) -> bool {
+        self.next.is_some_and(|next| place >= next + window)
+    }
+
+    /// Puts a run in its place, joined with the neighbours it touches.
+    fn insert(&mut self, run: Run) {
+        let at = self.runs.partition_point(|other| other.first < run.first);
+        self.runs.insert(at, run);
+        self.join(at);
+        if let Some(before) = at.checked_sub(1) {
+            self.join(before);
+        }
+    }
+
+    /// Joins the run at this index with the one after it, if they touch.
+    fn join(&mut self, at: usize) {
+        let (Some(run), Some(after)) = (self.runs.get(at), self.runs.get(at + 1)) else { return };
+        if run.end != after.first {
+            return;
+        }
+        let stretch = run.stretch.followed_by(after.stretch);
+        self.runs[at] = Run { first: run.first, end: after.end, stretch };
+        self.runs.remove(at + 1);
+    }
+
+    /// Takes in the runs that no hole separates any more.
+    fn absorb_reached(&mut self, arrival: &mut Arrival) {
+        while let Some(run) = self.runs.first().copied().filter(|run| Some(run.first) == self.next)
+        {
+            self.runs.remove(0);
+            self.next = Some(run.end);
+            arrival.finished = arrival.finished.and(self.open.absorb(run.stretch));
+        }
+    }
+
+    /// Stops waiting for the numbers before the first run.
+    fn give_up_hole(&mut self, arrival: &mut Arrival) {
+        let (Some(next), Some(run)) = (self.next, self.runs.first()) else { return };
+        arrival.unseen += run.first - next;
+        self.next = Some(run.first);
+        self.open = Open::Broken;
+        self.absorb_reached(arrival);
+    }
+}
+
+/// The place nearest to `next` that this number stands for: less than half the modulus ahead of it,
+/// or at most half behind.
+const fn unwrap(next: u64, number: u32, format: Format) -> u64 {
+    let modulus = format.modulus() as u64;
+    let ahead = (number as u64).wrapping_sub(next) & (modulus - 1);
+    if ahead < modulus / 2 { next + ahead } else { next + ahead - modulus }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arrive(order: &mut DataOrder, number: u32) -> Arrival {
+        order.arrive(Format::Normal, number, Stretch::of(10, true))
+    }
+
+    fn retransmissions(numbers: impl IntoIterator<Item = u32>) -> Vec<u32> {
+        let mut order = DataOrder::from_the_start();
+        numbers.into_iter().filter(|number| arrive(&mut order, *number).retransmitted).collect()
+    }
+
+    #[test]
+    fn a_number_seen_twice_is_a_retransmission_and_a_filled_hole_is_not() {
+        assert_eq!(retransmissions([0, 1, 2, 2, 1]), [2, 1]);
+        assert_eq!(retransmissions([0, 2, 3, 1, 2, 1, 4]), [2, 1]);
+    }
+
+    #[test]
+    fn numbers_wrap_many_times_without_a_false_retransmission() {
+        assert_eq!(retransmissions((0..1_000).map(|n| n % 128)), []);
+        // Go-back-N of 15 across the wrap: 120 to 134 once more.
+        let again = (0..135).chain(120..140).map(|n| n % 128);
+        let expected: Vec<u32> = (120..135).map(|n| n % 128).collect();
+        assert_eq!(retransmissions(again), expected);
+    }
+
+    #[test]
+    fn duplicates_are_told_beyond_32_dts() {
+        assert_eq!(retransmissions((0..60).chain([0])), [0]);
+        let mut order = DataOrder::from_the_start();
+        for number in 0..10_000 {
+            order.arrive(Format::Extended, number, Stretch::of(1, true));
+        }
+        assert!(order.arrive(Format::Extended, 0, Stretch::of(1, true)).retransmitted);
+    }
+
+    #[test]
+    fn a_tsdu_is_finished_when_its_last_hole_is_filled() {
+        let mut order = DataOrder::from_the_start();
+        let finished: Vec<u64> =
+            [0, 2, 3, 1].iter().map(|n| arrive(&mut order, *n).finished.tsdus).collect();
+        assert_eq!(finished, [1, 0, 0, 3]);
+    }
+
+    #[test]
+    fn a_hole_the_peer_acknowledged_is_given_up_and_its_tsdu_not_counted() {
+        let mut order = DataOrder::from_the_start();
+        arrive(&mut order, 0);
+        arrive(&mut order, 2);
+        arrive(&mut order, 3);
+        assert_eq!(order.acknowledged(Format::Normal, 1), Arrival::default(), "1 is still awaited");
+        let given_up = order.acknowledged(Format::Normal, 4);
+        assert_eq!(given_up.unseen, 1);
+        // DT 2 may go on with the TSDU that DT 1 began; DT 3 is a whole one.
+        assert_eq!(given_up.finished, Finished { tsdus: 1, octets: 10, incomplete: 1 });
+    }
+
+    #[test]
+    fn a_hole_no_credit_reaches_across_is_given_up() {
+        let mut order = DataOrder::from_the_start();
+        let unseen: u64 = (1..16).map(|number| arrive(&mut order, number).unseen).sum();
+        // DT 15 may be sent only after an AK of DT 0, since credit is at most 15.
+        assert_eq!(unseen, 1);
+        assert!(order.runs.is_empty());
+    }
+
+    #[test]
+    fn one_wild_number_changes_nothing_and_two_in_a_row_are_believed() {
+        let mut order = DataOrder::from_the_start();
+        arrive(&mut order, 0);
+        assert!(arrive(&mut order, 50).out_of_window);
+        assert_eq!(
+            arrive(&mut order, 1),
+            Arrival {
+                finished: Finished { tsdus: 1, octets: 10, incomplete: 0 },
+                ..Arrival::default()
+            }
+        );
+        arrive(&mut order, 50);
+        // 2 to 49 were never seen: 48 numbers.
+        assert_eq!(arrive(&mut order, 51).unseen, 48);
+        assert!(arrive(&mut order, 2).retransmitted);
+    }
+
+    #[test]
+    fn memory_is_bounded_whatever_holes_there_are() {
+        let mut order = DataOrder::under_way();
+        for number in (0..60_000).step_by(2) {
+            order.arrive(Format::Extended, number, Stretch::of(1, false));
+            assert!(order.runs.len() <= MAXIMUM_RUNS);
+        }
+    }
+
+    /// A sender with a window of 15, as seen at a tap behind which nothing is reordered by more
+    /// than one DT and which misses one in `missed_of` (none where that is 0): absolute numbers,
+    /// first to last.
+    fn tapped(seed: u64, missed_of: u64) -> Vec<u64> {
+        let mut state = seed;
+        let mut draw = |below: u64| {
+            // SplitMix64.
+            state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+            let z = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+            let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+            (z ^ (z >> 31)) % below
+        };
+        let (mut lowest, mut next, mut held) = (0, 0, None);
+        let mut tapped = Vec::new();
+        while next < 2_000 {
+            let sent = match draw(10) {
+                0..=5 if next < lowest + 15 => {
+                    next += 1;
+                    next - 1
+                }
+                6 | 7 if next > lowest => lowest + draw(next - lowest),
+                _ => {
+                    // What is held back has not reached the peer, so no AK goes beyond it.
+                    lowest += draw(held.unwrap_or(next) - lowest + 1);
+                    continue;
+                }
+            };
+            if held.is_none() && draw(8) == 0 && !tapped.contains(&sent) {
+                held = Some(sent);
+                continue;
+            }
+            if missed_of == 0 || draw(missed_of) != 0 {
+                tapped.push(sent);
+            }
+            tapped.extend(held.take());
+        }
+        tapped
+    }
+
+    #[test]
+    fn a_dt_is_judged_as_if_all_numbers_were_remembered() {
+        for seed in 0..200 {
+            for missed_of in [0, 10] {
+                let mut order = DataOrder::from_the_start();
+                let mut seen = std::collections::BTreeSet::new();
+                for (place, number) in tapped(seed, missed_of).into_iter().enumerate() {
+                    let wrapped = u32::try_from(number % 128).unwrap();
+                    let retransmitted = arrive(&mut order, wrapped).retransmitted;
+                    let expected = !seen.insert(number);
+                    assert_eq!(retransmitted, expected, "seed {seed}, DT {place}: {number}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_tsdu_of_a_shuffled_direction_is_counted_once() {
+        for seed in 0..200 {
+            let mut order = DataOrder::from_the_start();
+            let mut finished = Finished::default();
+            let (mut highest, mut octets) = (0, 0);
+            for number in tapped(seed, 0) {
+                // DT n carries n octets; every third ends a TSDU.
+                let stretch = Stretch::of(number, number % 3 == 2);
+                let wrapped = u32::try_from(number % 128).unwrap();
+                let arrival = order.arrive(Format::Normal, wrapped, stretch);
+                finished = finished.and(arrival.finished);
+                highest = highest.max(number);
+            }
+            // A DT held back to the end may be missing, and with it what follows.
+            let unfinished = (highest + 1) / 3 - finished.tsdus;
+            assert!(unfinished <= 5, "seed {seed}: {unfinished} TSDUs missing");
+            (0..3 * finished.tsdus).for_each(|number| octets += number);
+            assert_eq!((finished.octets, finished.incomplete), (octets, 0), "seed {seed}");
+        }
+    }
+}

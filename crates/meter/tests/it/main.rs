@@ -1,0 +1,8 @@
+//! The meter from outside: whole captures and hand-made cases.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod capture;
+mod cases;
+
+mod hostile;
+mod ncc84;
