@@ -5,5 +5,6 @@ mod ceilings;
 mod contention;
 mod faults;
 mod runs;
+mod swarm;
 mod talker;
 mod timelines;
