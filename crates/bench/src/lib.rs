@@ -1,2 +1,19 @@
 //! Scenarios, runs, samples, reports.
+//!
+//! A [`scenario`] says who sends what over which medium; its points are run several times, each run
+//! gives a [`sample`], and samples give a report. This is the one crate that knows file formats
+//! other than those of frames.
 #![forbid(unsafe_code)]
+
+pub mod analysis;
+pub mod collect;
+pub mod compare;
+pub mod folder;
+pub mod layout;
+pub mod run;
+pub mod sample;
+pub mod scenario;
+pub mod scenarios;
+
+/// The version of this program, as samples and result folders tell it.
+pub const PROGRAM_VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -31,8 +31,8 @@ pub fn difference(a: &Summary, b: &Summary, level: f64) -> Option<Comparison> {
     Some(Comparison { value, interval, level, degrees_of_freedom })
 }
 
-/// The ratio of two means, `a / b`. None where either has fewer than two values, or where `b` cannot
-/// be told from zero, which leaves the ratio unbounded.
+/// The ratio of two means, `a / b`. None where either has fewer than two values, or where `b`
+/// cannot be told from zero, which leaves the ratio unbounded.
 #[must_use]
 pub fn ratio(a: &Summary, b: &Summary, level: f64) -> Option<Comparison> {
     let (a_error, b_error) = (squared_error(a)?, squared_error(b)?);

@@ -114,8 +114,8 @@ impl Histogram {
     }
 
     /// A confidence interval for the quantile, from the order statistics: of independent spans, the
-    /// number below the true quantile is binomial. None where there are too few spans to bound it on
-    /// both sides.
+    /// number below the true quantile is binomial. None where there are too few spans to bound it
+    /// on both sides.
     #[must_use]
     pub fn quantile_interval(&self, share: f64, level: f64) -> Option<(Duration, Duration)> {
         let n = self.count();

@@ -1,7 +1,8 @@
 //! Numbers and their uncertainty.
 //!
 //! Nothing here knows of protocols. Each statistic is checked against a published value, or against
-//! arithmetic written beside its test. Spans are [`core::time::Duration`]; everything else is `f64`.
+//! arithmetic written beside its test. Spans are [`core::time::Duration`]; everything else is
+//! `f64`.
 #![forbid(unsafe_code)]
 
 pub mod compare;

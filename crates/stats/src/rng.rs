@@ -3,8 +3,8 @@
 //! A stream's key is a hash of the run's seed and the stream's name, so that adding a station or
 //! changing the order of construction never shifts another stream's draws. Philox4x32-10 (Salmon et
 //! al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011) expands the key to the state of
-//! xoshiro256++ (Blackman and Vigna), which then makes the draws. Logarithms come from the pure-Rust
-//! `libm`, so that the draws have the same bits on every machine.
+//! xoshiro256++ (Blackman and Vigna), which then makes the draws. Logarithms come from the
+//! pure-Rust `libm`, so that the draws have the same bits on every machine.
 
 use core::convert::Infallible;
 use core::time::Duration;
@@ -23,7 +23,8 @@ impl Stream {
         Self::from_key(hash)
     }
 
-    /// The stream of a 128-bit key: its low half is Philox's key, its high half part of the counter.
+    /// The stream of a 128-bit key: its low half is Philox's key, its high half part of the
+    /// counter.
     #[must_use]
     pub fn from_key(key: u128) -> Self {
         let [a, b, c, d] = [key as u32, (key >> 32) as u32, (key >> 64) as u32, (key >> 96) as u32];

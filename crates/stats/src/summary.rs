@@ -1,5 +1,5 @@
-//! Count, mean, variance and extremes of values that pass by once (Welford 1962; merging after Chan,
-//! Golub and LeVeque 1983).
+//! Count, mean, variance and extremes of values that pass by once (Welford 1962; merging after
+//! Chan, Golub and LeVeque 1983).
 
 /// What is known of values seen one at a time.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -1,4 +1,5 @@
-//! Where the warm-up of a run ends: MSER-5 (White 1997; Hoad, Robinson and Davies 2008 recommend it).
+//! Where the warm-up of a run ends: MSER-5 (White 1997; Hoad, Robinson and Davies 2008 recommend
+//! it).
 //!
 //! Observations are averaged in fives; the warm-up ends where cutting more would widen the standard
 //! error of the mean of what is left.

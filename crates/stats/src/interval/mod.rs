@@ -1,8 +1,8 @@
 //! How far an estimate may be from the truth.
 //!
 //! Means of independent values by Student's t; means of one correlated run by batch means, accepted
-//! by von Neumann's ratio (Fishman 1978); shares by Clopper and Pearson (1934); anything else by the
-//! percentile bootstrap (Efron 1979).
+//! by von Neumann's ratio (Fishman 1978); shares by Clopper and Pearson (1934); anything else by
+//! the percentile bootstrap (Efron 1979).
 
 use crate::rng::Stream;
 use crate::summary::Summary;
@@ -36,8 +36,8 @@ impl Estimate {
         Self { mean: self.mean * factor, half_width: self.half_width * factor.abs(), ..self }
     }
 
-    /// Whether the relative error is at most `error` with this confidence: the sequential rule of Law
-    /// and Kelton, t s / sqrt(n) <= e / (1 + e) |mean|.
+    /// Whether the relative error is at most `error` with this confidence: the sequential rule of
+    /// Law and Kelton, t s / sqrt(n) <= e / (1 + e) |mean|.
     #[must_use]
     pub fn is_within(&self, error: f64) -> bool {
         self.half_width <= error / (1.0 + error) * self.mean.abs()
@@ -55,9 +55,11 @@ impl fmt::Display for Estimate {
     }
 }
 
-/// Decimals that show the half-width's leading digit, and the next where it leads with a 1.
+/// Decimals that show the half-width's leading digit, and the next where it leads with a 1. A
+/// half-width of less than a millionth of the mean is rounding, not chance.
 fn decimals(mean: f64, half_width: f64) -> usize {
-    let (size, more) = match (half_width.is_finite() && half_width > 0.0, mean == 0.0) {
+    let tells = half_width.is_finite() && half_width > mean.abs() * 1e-6;
+    let (size, more) = match (tells, mean == 0.0) {
         (true, _) => (half_width, usize::from(leads_with_one(half_width))),
         (false, true) => return 0,
         (false, false) => (mean.abs(), 3),
@@ -265,8 +267,8 @@ pub fn binomial_below(events: u64, trials: u64, probability: f64) -> f64 {
     beta_reg((trials - events + 1) as f64, events as f64, 1.0 - probability)
 }
 
-/// The percentile bootstrap: the middle `level` of what a statistic gives for `resamples` draws with
-/// replacement. None of no values or no resamples.
+/// The percentile bootstrap: the middle `level` of what a statistic gives for `resamples` draws
+/// with replacement. None of no values or no resamples.
 #[must_use]
 pub fn bootstrap(
     values: &[f64],

@@ -1,0 +1,390 @@
+//! From what users saw to what befell their flows, wherever the records come from.
+//!
+//! A message is judged if it was due after the warm-up and before the end of the measured time;
+//! what happens to it may be seen later. Records may come in any order between flows and between
+//! the ends of a flow; those of one end come in order of time. Where the ends have clocks of their
+//! own, only answers are timed.
+
+use crate::sample::{Distribution, Ending, FlowSample};
+use core::time::Duration;
+use stack::load::{Event, FlowId, Record};
+use stats::histogram::Histogram;
+use stats::warmup::{self, mser5};
+use std::collections::{BTreeMap, VecDeque};
+use wire::time::{Instant, nanos};
+
+/// Records kept of a flow while the end of its warm-up is not known. MSER-5 judges these; what
+/// comes later is long past any warm-up.
+const HELD: usize = 1 << 18;
+
+/// What a collector must know of a flow.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Watched {
+    /// Its number.
+    pub id: FlowId,
+    /// Its name.
+    pub name: String,
+    /// Whether each message is answered; the deadline then is the answer's.
+    pub is_answered: bool,
+    /// Whether its messages are limited in number.
+    pub is_limited: bool,
+    /// How old a message or answer may be on arrival, from when it had been due.
+    pub deadline: Option<Duration>,
+}
+
+/// Where the warm-up of a run ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cut {
+    /// At this instant.
+    At(Instant),
+    /// For each flow where MSER-5 finds it, from this instant on.
+    Mser5(Instant),
+}
+
+/// Whether one clock stamps both ends of a flow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Clocks {
+    /// It does: delays one way can be told.
+    Shared,
+    /// Each end has its own: only answers are timed.
+    Separate,
+}
+
+/// Gathers records of one run.
+#[derive(Clone, Debug)]
+pub struct Collector {
+    flows: BTreeMap<FlowId, Gathering>,
+    strangers: u64,
+}
+
+impl Collector {
+    /// Of these flows, judging messages that are due from the cut until `until`.
+    #[must_use]
+    pub fn new(watched: Vec<Watched>, cut: Cut, until: Instant, clocks: Clocks) -> Self {
+        let flows = watched
+            .into_iter()
+            .map(|flow| (flow.id, Gathering::new(flow, cut, until, clocks)))
+            .collect();
+        Self { flows, strangers: 0 }
+    }
+
+    /// Takes in a record. Records of flows that are not watched are counted only.
+    pub fn record(&mut self, record: &Record) {
+        match self.flows.get_mut(&record.flow) {
+            Some(flow) => flow.record(record),
+            None => self.strangers += 1,
+        }
+    }
+
+    /// Whether every flow is limited and through with its messages.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.flows.values().all(|flow| flow.watched.is_limited && flow.over)
+    }
+
+    /// Ends the search for the warm-up: what is known now must do. Call it when the measured time
+    /// is over.
+    pub fn end_warmup(&mut self) {
+        self.flows.values_mut().for_each(Gathering::end_warmup);
+    }
+
+    /// Whether nothing more can change: every judged message was handed over and has arrived, and
+    /// so have the answers. Never before [`Collector::end_warmup`].
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        self.flows.values().all(Gathering::is_settled)
+    }
+
+    /// Records of flows that are not watched: the background's.
+    #[must_use]
+    pub const fn strangers(&self) -> u64 {
+        self.strangers
+    }
+
+    /// What befell each flow, in the order of their numbers.
+    #[must_use]
+    pub fn finish(self) -> Vec<FlowSample> {
+        self.flows.into_values().map(Gathering::finish).collect()
+    }
+}
+
+/// What is known of one flow so far.
+#[derive(Clone, Debug)]
+struct Gathering {
+    watched: Watched,
+    clocks: Clocks,
+    /// When messages must be due to be judged; the start is not known while records are held.
+    from: Instant,
+    until: Instant,
+    held: Option<Vec<Record>>,
+    too_short: bool,
+    sent: u64,
+    not_taken: u64,
+    arrived: Arrivals,
+    duplicated: u64,
+    damaged: u64,
+    answered: Arrivals,
+    late: u64,
+    delay: Histogram,
+    delay_from_sent: Histogram,
+    response: Histogram,
+    octets: u64,
+    first_due: Option<Instant>,
+    last_arrival: Option<Instant>,
+    setup: Option<Duration>,
+    done: bool,
+    over: bool,
+    /// Whether a message was handed over, or not taken, that had been due after the measured time.
+    passed: bool,
+    end: Option<Ending>,
+}
+
+impl Gathering {
+    fn new(watched: Watched, cut: Cut, until: Instant, clocks: Clocks) -> Self {
+        let (from, held) = match cut {
+            Cut::At(from) => (from, None),
+            Cut::Mser5(from) => (from, Some(Vec::new())),
+        };
+        Self {
+            watched,
+            clocks,
+            from,
+            until,
+            held,
+            too_short: false,
+            sent: 0,
+            not_taken: 0,
+            arrived: Arrivals::default(),
+            duplicated: 0,
+            damaged: 0,
+            answered: Arrivals::default(),
+            late: 0,
+            delay: Histogram::new(),
+            delay_from_sent: Histogram::new(),
+            response: Histogram::new(),
+            octets: 0,
+            first_due: None,
+            last_arrival: None,
+            setup: None,
+            done: false,
+            over: false,
+            passed: false,
+            end: None,
+        }
+    }
+
+    fn record(&mut self, record: &Record) {
+        match &record.event {
+            Event::Opened { took } => self.setup = self.setup.or(Some(*took)),
+            Event::Done => {
+                self.done = true;
+                self.over = true;
+            }
+            Event::Ended { reason, orderly } => {
+                self.over = true;
+                // The first end counts, but one that was not planned says more than one that was.
+                if self.end.as_ref().is_none_or(|end| end.orderly && !orderly) {
+                    self.end = Some(Ending { reason: (*reason).to_owned(), orderly: *orderly });
+                }
+            }
+            Event::Sent { .. }
+            | Event::NotTaken { .. }
+            | Event::Delivered { .. }
+            | Event::Answered { .. }
+            | Event::Damaged { .. } => self.hold_or_judge(record),
+        }
+    }
+
+    fn hold_or_judge(&mut self, record: &Record) {
+        let Some(held) = &mut self.held else { return self.judge(record) };
+        held.push(record.clone());
+        if held.len() >= HELD {
+            self.end_warmup();
+        }
+    }
+
+    /// Decides where the warm-up ends, and judges what was held.
+    fn end_warmup(&mut self) {
+        let Some(held) = self.held.take() else { return };
+        let arrivals: Vec<(Instant, f64)> =
+            held.iter().filter_map(|record| self.observation(record)).collect();
+        let delays: Vec<f64> = arrivals.iter().map(|(_, delay)| *delay).collect();
+        match mser5(&delays) {
+            warmup::Warmup::Ends(dropped) => {
+                // Messages may overtake each other; the cut is the latest due among the dropped.
+                let dropped = arrivals.iter().take(dropped).map(|(planned, _)| *planned).max();
+                let behind = |planned| planned + Duration::from_nanos(1);
+                self.from = dropped.map_or(self.from, behind).max(self.from);
+            }
+            warmup::Warmup::TooShort => self.too_short = true,
+        }
+        held.iter().for_each(|record| self.judge(record));
+    }
+
+    /// When a message was due and how long it took: an answer's time for flows that are answered.
+    fn observation(&self, record: &Record) -> Option<(Instant, f64)> {
+        let planned = match record.event {
+            Event::Answered { planned, .. } if self.watched.is_answered => planned,
+            Event::Delivered { planned, .. } if !self.watched.is_answered => planned,
+            _ => return None,
+        };
+        (self.from <= planned && planned < self.until)
+            .then(|| (planned, nanos(record.at.since(planned)) as f64))
+    }
+
+    fn judge(&mut self, record: &Record) {
+        let counts = |instant: Instant| self.from <= instant && instant < self.until;
+        match record.event {
+            // Messages are handed over in the order in which they were due.
+            Event::Sent { planned, .. } | Event::NotTaken { planned, .. }
+                if planned >= self.until =>
+            {
+                self.passed = true;
+            }
+            Event::Sent { planned, .. } if counts(planned) => {
+                self.sent += 1;
+                self.first_due = Some(self.first_due.map_or(planned, |due| due.min(planned)));
+            }
+            Event::NotTaken { planned, .. } if counts(planned) => self.not_taken += 1,
+            Event::Delivered { sequence, planned, sent, octets } if counts(planned) => {
+                self.delivered(record.at, sequence, planned, sent, octets);
+            }
+            Event::Answered { sequence, planned, .. } if counts(planned) => {
+                self.answered(record.at, sequence, planned);
+            }
+            Event::Damaged { .. } if record.at >= self.from => self.damaged += 1,
+            _ => {}
+        }
+    }
+
+    fn answered(&mut self, at: Instant, sequence: u32, planned: Instant) {
+        if !self.answered.take(sequence) {
+            return;
+        }
+        let took = at.since(planned);
+        self.response.record(took);
+        self.late += u64::from(self.watched.deadline.is_some_and(|most| took > most));
+    }
+
+    fn delivered(
+        &mut self,
+        at: Instant,
+        sequence: u32,
+        planned: Instant,
+        sent: Instant,
+        octets: usize,
+    ) {
+        if !self.arrived.take(sequence) {
+            self.duplicated += 1;
+            return;
+        }
+        self.octets += octets as u64;
+        self.last_arrival = Some(self.last_arrival.map_or(at, |last| last.max(at)));
+        if self.clocks == Clocks::Separate {
+            return;
+        }
+        let delay = at.since(planned);
+        self.delay.record(delay);
+        self.delay_from_sent.record(at.since(sent));
+        let is_late = self.watched.deadline.is_some_and(|most| delay > most);
+        self.late += u64::from(is_late && !self.watched.is_answered);
+    }
+
+    fn is_settled(&self) -> bool {
+        let answers = if self.watched.is_answered { self.answered.count } else { self.sent };
+        let arrived = self.arrived.count == self.sent && answers == self.sent;
+        self.held.is_none() && (self.passed || self.over) && arrived
+    }
+
+    fn finish(mut self) -> FlowSample {
+        self.end_warmup();
+        let delivered = self.arrived.count;
+        let came = if self.watched.is_answered { self.answered.count } else { delivered };
+        let judged = self.sent + self.not_taken;
+        let timed = self.watched.is_answered || self.clocks == Clocks::Shared;
+        let missed = self
+            .watched
+            .deadline
+            .filter(|_| timed)
+            .map(|_| self.late + judged.saturating_sub(came));
+        let seconds = self
+            .first_due
+            .zip(self.last_arrival)
+            .map(|(first, last)| last.since(first).as_secs_f64())
+            .filter(|seconds| *seconds > 0.0 && self.clocks == Clocks::Shared);
+        FlowSample {
+            name: self.watched.name,
+            measured_from_ns: self.from.as_nanos(),
+            warmup_too_short: self.too_short,
+            sent: self.sent,
+            not_taken: self.not_taken,
+            delivered,
+            lost: self.sent.saturating_sub(delivered),
+            duplicated: self.duplicated,
+            out_of_order: self.arrived.out_of_order,
+            damaged: self.damaged,
+            answered: self.answered.count,
+            deadline_ns: self.watched.deadline.map(nanos),
+            missed,
+            delay: Distribution::from(&self.delay),
+            delay_from_sent: Distribution::from(&self.delay_from_sent),
+            response: Distribution::from(&self.response),
+            delivered_octets: self.octets,
+            throughput_bits_per_second: seconds.map(|seconds| self.octets as f64 * 8.0 / seconds),
+            setup_ns: self.setup.map(nanos),
+            done: self.done,
+            end: self.end,
+        }
+    }
+}
+
+/// Which messages have arrived: a bit each for the latest million, so that memory is bounded. Older
+/// ones count as seen before; no network keeps a frame that long.
+#[derive(Clone, Debug, Default)]
+struct Arrivals {
+    /// The sequence number of the first bit; a multiple of 64.
+    base: u64,
+    bits: VecDeque<u64>,
+    highest: Option<u32>,
+    count: u64,
+    out_of_order: u64,
+}
+
+/// Words of 64 messages that are kept.
+const WORDS: u64 = 1 << 14;
+
+impl Arrivals {
+    /// Notes an arrival; whether it is the first of its message.
+    fn take(&mut self, sequence: u32) -> bool {
+        let sequence_wide = u64::from(sequence);
+        if self.bits.is_empty() {
+            // What comes first may have been overtaken by half the window at the most.
+            self.base = (sequence_wide & !63).saturating_sub(WORDS * 32);
+        }
+        let Some(place) = sequence_wide.checked_sub(self.base) else { return false };
+        let mut word = place / 64;
+        if word >= WORDS {
+            let slid = word + 1 - WORDS;
+            let gone = usize::try_from(slid).unwrap_or(usize::MAX).min(self.bits.len());
+            self.bits.drain(..gone);
+            self.base += slid * 64;
+            word = WORDS - 1;
+        }
+        let word = usize::try_from(word).expect("the window is small");
+        if self.bits.len() <= word {
+            self.bits.resize(word + 1, 0);
+        }
+        let bit = 1 << (place % 64);
+        if self.bits[word] & bit != 0 {
+            return false;
+        }
+        self.bits[word] |= bit;
+        self.count += 1;
+        self.out_of_order += u64::from(self.highest.is_some_and(|highest| sequence < highest));
+        self.highest = self.highest.max(Some(sequence));
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests;

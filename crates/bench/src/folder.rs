@@ -1,0 +1,309 @@
+//! A result folder: the scenario, where the numbers come from, and a line for each run.
+//!
+//! ```text
+//! runs/2026-11-21T10-04-07-status-csma/
+//!     scenario.toml      as it was read
+//!     run.json           who, what, where: see [`Provenance`]
+//!     samples.ndjson     a line for each run; the last says how it ended
+//! ```
+//!
+//! Every line is on disk before the next run ends, and the last line is written whatever happens
+//! short of the machine going down.
+
+use crate::sample::{End, Line, Sample};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, BufRead as _, BufReader, Write};
+use std::path::{Path, PathBuf};
+
+/// Where the numbers of a folder come from.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Provenance {
+    /// The title of the scenario.
+    pub title: String,
+    /// The command line, word by word.
+    pub command: Vec<String>,
+    /// A hash of the scenario's text, as in the samples.
+    pub scenario_hash: String,
+    /// What all chance derives from.
+    pub seed: u64,
+    /// The program's version.
+    pub program_version: String,
+    /// When it began, as the folder's name says it.
+    pub started: String,
+    /// The machine: kernel, processor, operating system, ports, as the caller found them.
+    pub host: BTreeMap<String, String>,
+}
+
+/// The name of a scenario's text: FNV-1a with 128 bits, hexadecimal.
+#[must_use]
+pub fn hash(scenario_text: &str) -> String {
+    format!("{:032x}", stats::rng::fnv1a_128(scenario_text.bytes()))
+}
+
+/// Writes lines of samples, and the last line whatever happens.
+#[derive(Debug)]
+pub struct Writer<W: Write> {
+    out: Option<W>,
+}
+
+impl<W: Write> Writer<W> {
+    /// Writes to `out`.
+    pub const fn new(out: W) -> Self {
+        Self { out: Some(out) }
+    }
+
+    /// Writes a sample on its own line.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn sample(&mut self, sample: &Sample) -> io::Result<()> {
+        self.line(&Line::Sample(Box::new(sample.clone())))
+    }
+
+    /// Writes the last line, and gives back what was written to.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn end(mut self, end: End) -> io::Result<Option<W>> {
+        self.line(&Line::End(end))?;
+        Ok(self.out.take())
+    }
+
+    fn line(&mut self, line: &Line) -> io::Result<()> {
+        let Some(out) = &mut self.out else { return Ok(()) };
+        let mut text = serde_json::to_string(line)?;
+        text.push('\n');
+        out.write_all(text.as_bytes())?;
+        out.flush()
+    }
+}
+
+impl<W: Write> Drop for Writer<W> {
+    fn drop(&mut self) {
+        let error = Some("stopped before its end".to_owned());
+        // Whoever drops a writer cannot be told; a folder without its last line is read as cut off.
+        let _ = self.line(&Line::End(End { complete: false, error }));
+    }
+}
+
+/// A result folder being written.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+    writer: Writer<File>,
+}
+
+impl Folder {
+    /// Makes `root/STARTED-NAME`, with a number behind it where that is taken, and writes
+    /// everything but the samples.
+    ///
+    /// # Errors
+    /// Where the folder or a file in it cannot be made.
+    pub fn create(
+        root: &Path,
+        name: &str,
+        scenario_text: &str,
+        provenance: &Provenance,
+    ) -> io::Result<Self> {
+        let path = make(root, &format!("{}-{}", provenance.started, plain(name)))?;
+        fs::write(path.join("scenario.toml"), scenario_text)?;
+        let mut text = serde_json::to_string_pretty(provenance)?;
+        text.push('\n');
+        fs::write(path.join("run.json"), text)?;
+        let writer = Writer::new(File::create_new(path.join("samples.ndjson"))?);
+        Ok(Self { path, writer })
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes a sample.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn sample(&mut self, sample: &Sample) -> io::Result<()> {
+        self.writer.sample(sample)
+    }
+
+    /// Writes how it ended; where the folder is.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn end(self, end: End) -> io::Result<PathBuf> {
+        self.writer.end(end)?;
+        Ok(self.path)
+    }
+}
+
+/// Makes a new folder, the first of this name that does not exist.
+fn make(root: &Path, name: &str) -> io::Result<PathBuf> {
+    fs::create_dir_all(root)?;
+    for number in 1..1_000 {
+        let name = if number == 1 { name.to_owned() } else { format!("{name}-{number}") };
+        let path = root.join(name);
+        match fs::create_dir(&path) {
+            Ok(()) => return Ok(path),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::Error::new(io::ErrorKind::AlreadyExists, "a thousand folders have this name"))
+}
+
+/// A name without what a path would take for more than a name.
+fn plain(name: &str) -> String {
+    name.chars().map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '-' }).collect()
+}
+
+/// What a result file holds.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Results {
+    /// The samples in the order of the file.
+    pub samples: Vec<Sample>,
+    /// How it ended; a file that was cut off says so here too.
+    pub end: End,
+}
+
+/// Why a result file cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// It cannot be opened or read.
+    #[error("cannot read {path}: {error}")]
+    Io {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// A line is not what it should be.
+    #[error("{path}:{line}: {error}")]
+    Line {
+        /// Which file.
+        path: PathBuf,
+        /// Which line, from 1.
+        line: usize,
+        /// Why.
+        error: serde_json::Error,
+    },
+}
+
+/// Reads a result folder, or a file of samples.
+///
+/// # Errors
+/// Where it cannot be read, or a line is malformed that is not the last.
+pub fn read(path: &Path) -> Result<Results, ReadError> {
+    let path = if path.is_dir() { path.join("samples.ndjson") } else { path.to_owned() };
+    let failed = |error| ReadError::Io { path: path.clone(), error };
+    let file = BufReader::new(File::open(&path).map_err(failed)?);
+    let mut results = Results {
+        samples: Vec::new(),
+        end: End { complete: false, error: Some("the file was cut off".to_owned()) },
+    };
+    let mut lines = file.lines().enumerate().peekable();
+    while let Some((index, line)) = lines.next() {
+        let line = line.map_err(failed)?;
+        match serde_json::from_str(&line) {
+            Ok(Line::Sample(sample)) => results.samples.push(*sample),
+            Ok(Line::End(end)) => results.end = end,
+            // A line that was being written when the machine went down.
+            Err(_) if lines.peek().is_none() => {}
+            Err(error) => return Err(ReadError::Line { path, line: index + 1, error }),
+        }
+    }
+    Ok(results)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::Origin;
+
+    fn sample(replication: u64) -> Sample {
+        Sample {
+            title: "test".to_owned(),
+            scenario_hash: hash("version = 1"),
+            program_version: "0.0.0".to_owned(),
+            source: Origin::Predicted,
+            point: 0,
+            settings: BTreeMap::new(),
+            replication,
+            seed: 1,
+            ended_at_ns: 5,
+            complete: true,
+            flows: Vec::new(),
+            counts: BTreeMap::new(),
+        }
+    }
+
+    fn provenance() -> Provenance {
+        Provenance {
+            title: "test".to_owned(),
+            command: vec!["tidewire".to_owned(), "predict".to_owned()],
+            scenario_hash: hash("version = 1"),
+            seed: 1,
+            program_version: "0.0.0".to_owned(),
+            started: "2026-11-21T10-04-07".to_owned(),
+            host: BTreeMap::new(),
+        }
+    }
+
+    #[test]
+    fn a_folder_holds_what_was_run_and_how_it_ended() {
+        let root = tempfile::tempdir().unwrap();
+        let folder =
+            |name| Folder::create(root.path(), name, "version = 1", &provenance()).unwrap();
+        let mut first = folder("a/b c");
+        first.sample(&sample(0)).unwrap();
+        first.sample(&sample(1)).unwrap();
+        let path = first.end(End { complete: true, error: None }).unwrap();
+        assert_eq!(path.file_name().unwrap(), "2026-11-21T10-04-07-a-b-c");
+        let results = read(&path).unwrap();
+        assert_eq!(results.samples, [sample(0), sample(1)]);
+        assert_eq!(results.end, End { complete: true, error: None });
+        assert_eq!(fs::read_to_string(path.join("scenario.toml")).unwrap(), "version = 1");
+        let text = fs::read_to_string(path.join("run.json")).unwrap();
+        assert_eq!(serde_json::from_str::<Provenance>(&text).unwrap(), provenance());
+        assert!(folder("a b c").path().ends_with("2026-11-21T10-04-07-a-b-c-2"));
+    }
+
+    #[test]
+    fn a_writer_that_is_dropped_still_writes_its_last_line() {
+        let root = tempfile::tempdir().unwrap();
+        let mut folder = Folder::create(root.path(), "x", "", &provenance()).unwrap();
+        let path = folder.path().to_owned();
+        folder.sample(&sample(0)).unwrap();
+        drop(folder);
+        let results = read(&path).unwrap();
+        assert_eq!(results.samples.len(), 1);
+        assert!(!results.end.complete && results.end.error.is_some());
+    }
+
+    #[test]
+    fn an_error_is_the_last_line_and_the_only_one_of_its_kind() {
+        let mut writer = Writer::new(Vec::new());
+        writer.sample(&sample(0)).unwrap();
+        let end = End { complete: false, error: Some("station 3 is stuck".to_owned()) };
+        let text = String::from_utf8(writer.end(end).unwrap().unwrap()).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 2);
+        assert_eq!(lines[1], r#"{"type":"end","complete":false,"error":"station 3 is stuck"}"#);
+    }
+
+    #[test]
+    fn a_file_cut_off_within_a_line_keeps_what_stands_before() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("samples.ndjson");
+        let line = serde_json::to_string(&Line::Sample(Box::new(sample(0)))).unwrap();
+        fs::write(&path, format!("{line}\n{}", &line[..40])).unwrap();
+        let results = read(&path).unwrap();
+        assert_eq!(results.samples.len(), 1);
+        assert_eq!(results.end.error.as_deref(), Some("the file was cut off"));
+        fs::write(&path, format!("{}\n{line}\n", &line[..40])).unwrap();
+        assert!(matches!(read(&path), Err(ReadError::Line { line: 1, .. })));
+    }
+}

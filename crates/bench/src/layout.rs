@@ -1,0 +1,220 @@
+//! From a scenario to stations with addresses and flows, for simulated and live runs alike.
+
+use crate::collect::{Clocks, Collector, Cut, Watched};
+use crate::scenario::{LLC_OCTETS, Medium, Pattern, Scenario, Service, Warmup};
+use core::time::Duration;
+use stack::load::{self, FlowId};
+use stack::profile::HostParams;
+use stats::rng::Stream;
+use std::collections::BTreeMap;
+use wire::addr::Mac;
+use wire::time::Instant;
+
+/// A station of a run.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Place {
+    /// Its name; the background's stations are called `background-1` and so on.
+    pub name: String,
+    /// What its host is made of.
+    pub host: HostParams,
+    /// What it sends.
+    pub flows: Vec<load::Flow>,
+    /// Where on the bus it is, in metres; zero on media without a bus.
+    pub metres: f64,
+}
+
+/// The stations of a run and the flows to watch.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Layout {
+    /// The scenario's stations in its order, then the background's.
+    pub places: Vec<Place>,
+    /// The scenario's flows; the background is not watched.
+    pub watched: Vec<Watched>,
+}
+
+/// What all chance of a replication derives from. It does not depend on the point, so that points
+/// differ by what was set and not by chance.
+#[must_use]
+pub fn seed_of(scenario: &Scenario, replication: u64) -> u64 {
+    Stream::named(scenario.seed, &format!("replication/{replication}")).u64()
+}
+
+/// Lays out a run of a scenario whose chance derives from `seed`.
+#[must_use]
+pub fn lay_out(scenario: &Scenario, seed: u64) -> Layout {
+    let stations = scenario.all_stations();
+    let background = scenario.background.as_ref().map_or(0, |b| b.stations);
+    let total = stations.len() + usize::try_from(background).unwrap_or(0);
+    let length = match scenario.medium {
+        Medium::CsmaCd { length, .. } => length.metres(),
+        Medium::Ideal { .. } => 0.0,
+    };
+    let spread = |index: usize| length * index as f64 / total.saturating_sub(1).max(1) as f64;
+    let named = stations.iter().map(|s| (s.name.clone(), s.position));
+    let others = (1..=background).map(|i| (format!("background-{i}"), None));
+    let mut places: Vec<Place> = named
+        .chain(others)
+        .enumerate()
+        .map(|(index, (name, position))| Place {
+            host: HostParams {
+                address: address(index),
+                transport: scenario.transport.params(),
+                last_reference: Stream::named(seed, &format!("station/{name}/reference"))
+                    .below(0x1_0000) as u16,
+                accepts: true,
+                saps: Vec::new(),
+            },
+            name,
+            flows: Vec::new(),
+            metres: position.map_or_else(|| spread(index), |position| position.metres()),
+        })
+        .collect();
+    let index_of: BTreeMap<String, usize> =
+        stations.iter().enumerate().map(|(index, s)| (s.name.clone(), index)).collect();
+    let mut watched = Vec::new();
+    for (number, flow) in scenario.flows.iter().enumerate() {
+        let (Some(from), Some(to)) = (index_of.get(&flow.from), index_of.get(&flow.to)) else {
+            continue;
+        };
+        let id = FlowId(u16::try_from(number).unwrap_or(u16::MAX));
+        let messages = scenario.messages_of(flow);
+        places[*from].flows.push(load::Flow {
+            id,
+            peer: address(*to),
+            service: match flow.service {
+                Service::Class4 => load::Service::Class4,
+                Service::Datagram => load::Service::Datagram,
+            },
+            pattern: pattern(flow.pattern),
+            size_octets: flow.size.octets(),
+            messages,
+            start: Instant::ZERO + flow.start.0,
+            seed: Stream::named(seed, &format!("flow/{}", flow.name)).u64(),
+        });
+        watched.push(Watched {
+            id,
+            name: flow.name.clone(),
+            is_answered: flow.pattern.is_answered(),
+            is_limited: messages.is_some(),
+            deadline: flow.deadline.map(|span| span.0),
+        });
+    }
+    add_background(scenario, seed, stations.len(), &mut places);
+    Layout { places, watched }
+}
+
+/// Each background station sends to the next one, the last to the first.
+fn add_background(scenario: &Scenario, seed: u64, first: usize, places: &mut [Place]) {
+    let Some(background) = &scenario.background else { return };
+    let Some(mean_interval) = background.mean_interval(scenario.medium.rate()) else { return };
+    let count = places.len() - first;
+    for index in 0..count {
+        let place = &mut places[first + index];
+        place.flows.push(load::Flow {
+            id: FlowId(u16::try_from(scenario.flows.len() + index).unwrap_or(u16::MAX)),
+            peer: address(first + (index + 1) % count),
+            service: load::Service::Datagram,
+            pattern: load::Pattern::Poisson { mean_interval },
+            size_octets: background.size.octets() - LLC_OCTETS as usize,
+            messages: None,
+            start: Instant::ZERO,
+            seed: Stream::named(seed, &format!("flow/{}", place.name)).u64(),
+        });
+    }
+}
+
+/// A collector for a run that began at `origin`.
+#[must_use]
+pub fn collector(
+    scenario: &Scenario,
+    watched: Vec<Watched>,
+    origin: Instant,
+    clocks: Clocks,
+) -> Collector {
+    let cut = match scenario.stop.warmup {
+        Warmup::None => Cut::At(origin),
+        Warmup::Fixed(span) => Cut::At(origin + span.0),
+        Warmup::Mser5 => Cut::Mser5(origin),
+    };
+    Collector::new(watched, cut, origin + scenario.stop.after.0, clocks)
+}
+
+/// How long a run waits for its last messages: L, after which nothing of a connection is on its
+/// way, but no shorter than a deadline.
+#[must_use]
+pub fn patience(scenario: &Scenario) -> Duration {
+    let deadlines = scenario.flows.iter().filter_map(|flow| flow.deadline);
+    deadlines.map(|span| span.0).fold(scenario.transport.l.0, Duration::max)
+}
+
+/// The address of a station by its place in the layout.
+#[must_use]
+pub fn address(index: usize) -> Mac {
+    Mac::local(u32::try_from(index + 1).unwrap_or(u32::MAX))
+}
+
+fn pattern(pattern: Pattern) -> load::Pattern {
+    match pattern {
+        Pattern::Cyclic { period } => load::Pattern::Cyclic { period: period.0 },
+        Pattern::Poisson { mean_interval } => {
+            load::Pattern::Poisson { mean_interval: mean_interval.0 }
+        }
+        Pattern::ConstantRateRequest { period, reply } => {
+            load::Pattern::ConstantRateRequest { period: period.0, reply_octets: reply.octets() }
+        }
+        Pattern::MaximumRateRequest { reply } => {
+            load::Pattern::MaximumRateRequest { reply_octets: reply.octets() }
+        }
+        Pattern::Bulk { .. } => load::Pattern::Bulk,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{scenario, scenarios};
+
+    fn layout(settings: &str) -> (Scenario, Layout) {
+        let text = scenarios::get("status-csma").unwrap().text;
+        let setting = scenario::Setting {
+            path: "background.load".to_owned(),
+            values: scenario::Values::List(vec![settings.to_owned()]),
+        };
+        let study = scenario::load_with(text, "a.toml", &[setting]).unwrap();
+        let scenario = study.scenario().clone();
+        let layout = lay_out(&scenario, seed_of(&scenario, 0));
+        (scenario, layout)
+    }
+
+    #[test]
+    fn stations_are_spread_over_the_bus_and_send_what_is_theirs() {
+        let (_, layout) = layout("50 %");
+        let metres: Vec<f64> = layout.places.iter().map(|place| place.metres).collect();
+        // Twelve stations on 500 m: 11 gaps of 45.45 m.
+        assert_eq!(metres.len(), 12);
+        assert!(metres.windows(2).all(|pair| (pair[1] - pair[0] - 500.0 / 11.0).abs() < 1e-9));
+        assert_eq!(layout.places[0].flows[0].peer, address(1));
+        assert_eq!(layout.places[11].flows[0].peer, address(2), "the last sends to the first");
+        assert!(layout.places[1].flows.is_empty());
+        // 218-octet frames at 50 %: see the scenario's test.
+        let interval = load::Pattern::Poisson { mean_interval: Duration::from_micros(3_488) };
+        assert_eq!(layout.places[5].flows[0].pattern, interval);
+        assert_eq!(layout.places[5].flows[0].size_octets, 197);
+        assert_eq!(layout.watched.len(), 1);
+    }
+
+    #[test]
+    fn no_load_leaves_the_background_silent_and_chance_as_it_was() {
+        let (_, quiet) = layout("0 %");
+        let (_, busy) = layout("50 %");
+        assert!(quiet.places[2..].iter().all(|place| place.flows.is_empty()));
+        assert_eq!(quiet.places[0], busy.places[0]);
+    }
+
+    #[test]
+    fn replications_have_seeds_of_their_own() {
+        let (scenario, _) = layout("0 %");
+        assert_ne!(seed_of(&scenario, 0), seed_of(&scenario, 1));
+        assert_eq!(seed_of(&scenario, 1), seed_of(&scenario, 1));
+    }
+}

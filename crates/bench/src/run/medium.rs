@@ -1,0 +1,98 @@
+//! From a scenario's medium and faults to the simulator's.
+
+use super::{Ran, RunError, Watch, simulate};
+use crate::layout::Layout;
+use crate::scenario::{Faults, Medium, Point};
+use sim::medium::csma_cd::{self, CsmaCd};
+use sim::medium::faulty::Faulty;
+use sim::medium::framing::Framing;
+use sim::medium::ideal::{self, Ideal};
+use stack::fault;
+use std::collections::BTreeMap;
+
+/// Frames a station may have waiting at its MAC.
+const QUEUE_FRAMES: usize = 1_000;
+
+/// Runs a layout on the medium its scenario asks for.
+pub(super) fn drive(
+    point: &Point,
+    layout: Layout,
+    seed: u64,
+    watch: &mut Watch<'_>,
+) -> Result<Ran, RunError> {
+    match point.scenario.medium {
+        Medium::Ideal { rate, delay } => {
+            let medium = Ideal::new(ideal::Params {
+                rate: Some(rate.0),
+                propagation: delay.0,
+                framing: Framing::IEEE_802_3,
+                queue_frames: QUEUE_FRAMES,
+            });
+            under_faults(medium, point, layout, seed, watch, count_ideal)
+        }
+        Medium::CsmaCd { rate, .. } => {
+            let medium = CsmaCd::new(csma_cd::Params {
+                rate: rate.0,
+                positions_metres: layout.places.iter().map(|place| place.metres).collect(),
+                queue_frames: QUEUE_FRAMES,
+                ..csma_cd::Params::spread(0, 0.0, seed)
+            })?;
+            under_faults(medium, point, layout, seed, watch, count_csma_cd)
+        }
+    }
+}
+
+/// Puts the scenario's faults behind the medium, if there are any.
+fn under_faults<M: sim::medium::Medium>(
+    medium: M,
+    point: &Point,
+    layout: Layout,
+    seed: u64,
+    watch: &mut Watch<'_>,
+    count: impl Fn(&M, &mut BTreeMap<String, u64>),
+) -> Result<Ran, RunError> {
+    if point.scenario.faults == Faults::NONE {
+        return simulate(medium, point, layout, watch, count);
+    }
+    let plan = point.scenario.faults.plan(point.scenario.transport.m.0);
+    let faulty = Faulty::new(medium, fault::Faults::new(plan, seed, "medium")?);
+    simulate(faulty, point, layout, watch, |faulty, counts| {
+        count(faulty.inner(), counts);
+        let fault::Counts { frames, lost, bad_fcs, damaged, duplicated, held_back } =
+            *faulty.counts();
+        note(counts, "faults.frames", frames);
+        note(counts, "faults.lost", lost);
+        note(counts, "faults.corrupt", bad_fcs);
+        note(counts, "faults.damaged", damaged);
+        note(counts, "faults.duplicated", duplicated);
+        note(counts, "faults.reordered", held_back);
+    })
+}
+
+fn count_ideal(medium: &Ideal, counts: &mut BTreeMap<String, u64>) {
+    let statistics = medium.statistics();
+    note(counts, "medium.offered", statistics.offered);
+    note(counts, "medium.sent", statistics.sent);
+    note(counts, "medium.queue-drops", statistics.queue_drops);
+    note(counts, "medium.oversized", statistics.oversized);
+}
+
+fn count_csma_cd(medium: &CsmaCd, counts: &mut BTreeMap<String, u64>) {
+    let statistics = medium.statistics();
+    note(counts, "medium.offered", statistics.offered);
+    note(counts, "medium.sent", statistics.sent);
+    note(counts, "medium.queue-drops", statistics.queue_drops);
+    note(counts, "medium.oversized", statistics.oversized);
+    note(counts, "medium.excessive-collisions", statistics.excessive_collisions);
+    note(counts, "medium.collisions", statistics.collisions);
+    note(counts, "medium.deferred", statistics.deferred);
+    note(counts, "medium.busy-ns", wire::time::nanos(statistics.busy));
+    note(counts, "medium.carried-ns", wire::time::nanos(statistics.carried));
+    for (attempt, frames) in statistics.attempts.iter().enumerate() {
+        note(counts, &format!("medium.attempts-{:02}", attempt + 1), *frames);
+    }
+}
+
+fn note(counts: &mut BTreeMap<String, u64>, name: &str, count: u64) {
+    counts.insert(name.to_owned(), count);
+}

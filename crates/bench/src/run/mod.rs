@@ -1,0 +1,142 @@
+//! Simulated runs: each a function of its point and replication.
+//!
+//! ```text
+//!   0 ──── warm-up ──── measured ──── stop.after ─ patience ─▶
+//!                                                  ends early once every judged message is in
+//! ```
+
+mod medium;
+mod parallel;
+
+pub use parallel::{Plan, run_all};
+
+use crate::collect::Clocks;
+use crate::layout::{Layout, collector, lay_out, patience, seed_of};
+use crate::sample::{Origin, Sample};
+use crate::scenario::Point;
+use crate::{PROGRAM_VERSION, collect::Collector};
+use core::time::Duration;
+use sim::medium::{Medium, Passage};
+use sim::world::World;
+use stack::profile::Host;
+use std::collections::BTreeMap;
+use wire::time::Instant;
+
+/// How far a run goes before the records of its users are gathered.
+const SLICE: Duration = Duration::from_millis(50);
+
+/// Why a run cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// There is no such bus.
+    #[error("{0}")]
+    Bus(#[from] sim::medium::csma_cd::Invalid),
+    /// There are no such faults.
+    #[error("{0}")]
+    Faults(#[from] stack::fault::Invalid),
+    /// The medium has other stations than the scenario.
+    #[error("{0}")]
+    Misfit(#[from] sim::medium::Misfit),
+    /// Somebody acts without end.
+    #[error("{0}")]
+    Stuck(#[from] sim::world::Stuck),
+}
+
+/// What a run is watched by.
+pub struct Watch<'a> {
+    /// Sees every frame that passes the observer at the start of the cable.
+    pub tap: &'a mut dyn FnMut(&Passage),
+    /// Asked now and then whether to stop.
+    pub is_interrupted: &'a dyn Fn() -> bool,
+}
+
+/// Simulates one replication of a point.
+///
+/// # Errors
+/// Where the scenario was not checked, or a protocol machine acts without end.
+pub fn run(point: &Point, scenario_hash: &str, replication: u64) -> Result<Sample, RunError> {
+    let mut watch = Watch { tap: &mut |_| {}, is_interrupted: &|| false };
+    run_watched(point, scenario_hash, replication, &mut watch)
+}
+
+/// Simulates one replication of a point under somebody's eyes.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_watched(
+    point: &Point,
+    scenario_hash: &str,
+    replication: u64,
+    watch: &mut Watch<'_>,
+) -> Result<Sample, RunError> {
+    let seed = seed_of(&point.scenario, replication);
+    let layout = lay_out(&point.scenario, seed);
+    let ran = medium::drive(point, layout, seed, watch)?;
+    Ok(Sample {
+        title: point.scenario.title.clone(),
+        scenario_hash: scenario_hash.to_owned(),
+        program_version: PROGRAM_VERSION.to_owned(),
+        source: Origin::Predicted,
+        point: point.index,
+        settings: point.settings.clone(),
+        replication,
+        seed,
+        ended_at_ns: ran.ended_at.as_nanos(),
+        complete: ran.complete,
+        flows: ran.collector.finish(),
+        counts: ran.counts,
+    })
+}
+
+/// A run that is over.
+struct Ran {
+    collector: Collector,
+    ended_at: Instant,
+    complete: bool,
+    counts: BTreeMap<String, u64>,
+}
+
+/// Runs stations on a medium to the end.
+fn simulate<M: Medium>(
+    medium: M,
+    point: &Point,
+    layout: Layout,
+    watch: &mut Watch<'_>,
+    count: impl Fn(&M, &mut BTreeMap<String, u64>),
+) -> Result<Ran, RunError> {
+    let scenario = &point.scenario;
+    let hosts = layout.places.into_iter().map(|place| Host::new(place.host, place.flows)).collect();
+    let mut world = World::new(medium, hosts)?;
+    let mut collector = collector(scenario, layout.watched, Instant::ZERO, Clocks::Shared);
+    let until = Instant::ZERO + scenario.stop.after.0;
+    let patience = patience(scenario);
+    let mut end = until + patience;
+    let (mut now, mut is_over, mut complete) = (Instant::ZERO, false, true);
+    while now < end {
+        if (watch.is_interrupted)() {
+            complete = false;
+            break;
+        }
+        let before_until = now < until;
+        now = if before_until { (now + SLICE).min(until) } else { (now + SLICE).min(end) };
+        world.run(now, &mut watch.tap)?;
+        for host in world.stations_mut() {
+            while let Some(record) = host.record() {
+                collector.record(&record);
+            }
+        }
+        if now >= until {
+            collector.end_warmup();
+            if collector.is_settled() {
+                break;
+            }
+        } else if !is_over && collector.is_over() {
+            // Everything was sent; the last datagrams may still be on their way.
+            is_over = true;
+            end = end.min(now + patience);
+        }
+    }
+    let mut counts = BTreeMap::new();
+    count(world.medium(), &mut counts);
+    Ok(Ran { collector, ended_at: now, complete, counts })
+}

@@ -1,0 +1,89 @@
+//! All runs of a study, on several threads, told in the order of the study.
+
+use super::{RunError, Watch, run_watched};
+use crate::folder::hash;
+use crate::sample::Sample;
+use crate::scenario::Study;
+use core::ops::ControlFlow;
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::collections::BTreeMap;
+use std::sync::mpsc;
+use std::thread;
+
+/// How to make the runs of a study.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Plan {
+    /// Replications of each point, in place of what the scenario says.
+    pub replications: Option<u64>,
+    /// How many runs at a time; at least one.
+    pub jobs: usize,
+}
+
+/// Makes every run of a study and hands its samples to `each`, point by point and replication by
+/// replication whatever the threads do, until `each` breaks off. Where `stop` is set, runs end
+/// early and are told as incomplete, and no further ones begin.
+///
+/// # Errors
+/// That of the first run that cannot be made; what came before it has been told.
+pub fn run_all(
+    study: &Study,
+    plan: Plan,
+    stop: &AtomicBool,
+    mut each: impl FnMut(Sample) -> ControlFlow<()>,
+) -> Result<(), RunError> {
+    let scenario_hash = hash(study.source.text.get(..study.source.file_octets).unwrap_or_default());
+    let runs: Vec<(usize, u64)> = study
+        .points
+        .iter()
+        .flat_map(|point| {
+            let replications = plan.replications.unwrap_or(point.scenario.replications);
+            (0..replications).map(|replication| (point.index, replication))
+        })
+        .collect();
+    let next = AtomicUsize::new(0);
+    let abandoned = AtomicBool::new(false);
+    let is_interrupted = || stop.load(Ordering::Relaxed) || abandoned.load(Ordering::Relaxed);
+    let work = |results: &mpsc::SyncSender<(usize, Result<Sample, RunError>)>| {
+        while !is_interrupted() {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some((point, replication)) = runs.get(index) else { break };
+            let mut watch = Watch { tap: &mut |_| {}, is_interrupted: &is_interrupted };
+            let point = &study.points[*point];
+            let result = run_watched(point, &scenario_hash, *replication, &mut watch);
+            if results.send((index, result)).is_err() {
+                break;
+            }
+        }
+    };
+    let jobs = plan.jobs.clamp(1, runs.len().max(1));
+    thread::scope(|scope| {
+        let (sender, results) = mpsc::sync_channel(jobs);
+        for _ in 0..jobs {
+            let sender = sender.clone();
+            scope.spawn(move || work(&sender));
+        }
+        drop(sender);
+        let told = tell(results, &mut each);
+        abandoned.store(true, Ordering::Relaxed);
+        told
+    })
+}
+
+/// Hands results on in the order of their index, and stops at the first gap that stays.
+fn tell(
+    results: mpsc::Receiver<(usize, Result<Sample, RunError>)>,
+    each: &mut impl FnMut(Sample) -> ControlFlow<()>,
+) -> Result<(), RunError> {
+    let mut early = BTreeMap::new();
+    let mut due = 0;
+    for (index, result) in results {
+        early.insert(index, result);
+        while let Some(result) = early.remove(&due) {
+            due += 1;
+            if each(result?).is_break() {
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,337 @@
+//! What one key alone does not show: names that must exist, sizes that must fit, loads that must
+//! not exceed the medium.
+
+use super::fields::Placed;
+use super::problem::{Problem, meant};
+use super::{
+    Background, Flow, LLC_OCTETS, MAC_OCTETS, MOST_DATA_OCTETS, Medium, Pattern, Scenario, Service,
+    Share, Size, Span, Warmup,
+};
+use core::ops::Range;
+use sim::medium::csma_cd;
+use stack::load::STAMP_OCTETS;
+use std::collections::BTreeSet;
+use toml::de::DeValue;
+use wire::time::nanos;
+
+/// The most stations, background included.
+const MOST_STATIONS: u64 = 10_000;
+/// The most octets of a message: what a stamp can ask for as an answer.
+const LONGEST_REPLY_OCTETS: u64 = 65_534;
+/// The longest message over a connection.
+const LONGEST_MESSAGE_OCTETS: u64 = 1 << 30;
+
+/// Adds every problem of a scenario whose keys are right one by one.
+pub(super) fn check(scenario: &Scenario, document: &Placed<'_>, problems: &mut Vec<Problem>) {
+    let mut checker = Checker { scenario, document, problems };
+    checker.run();
+    checker.stations();
+    for (index, flow) in scenario.flows.iter().enumerate() {
+        checker.flow(index, flow);
+    }
+    checker.transport();
+    checker.faults();
+    checker.medium();
+    if let Some(background) = &scenario.background {
+        checker.background(background);
+    }
+    checker.capacity();
+}
+
+struct Checker<'a, 't> {
+    scenario: &'a Scenario,
+    document: &'a Placed<'t>,
+    problems: &'a mut Vec<Problem>,
+}
+
+impl Checker<'_, '_> {
+    /// The place of a value by its path, `flow.0.size`, or of the last part of the path there is.
+    fn place(&self, path: &str) -> Range<usize> {
+        let mut value = self.document;
+        // A value that came without a place is a table that another key made.
+        let mut place = value.span();
+        for part in path.split('.') {
+            let next = match value.get_ref() {
+                DeValue::Table(table) => table.get(part),
+                DeValue::Array(items) => part.parse().ok().and_then(|i: usize| items.get(i)),
+                _ => None,
+            };
+            let Some(next) = next else { break };
+            value = next;
+            place = value.span();
+        }
+        place
+    }
+
+    fn error(&mut self, path: &str, message: impl Into<String>) {
+        self.problems.push(Problem::error(self.place(path), message));
+    }
+
+    fn above_zero(&mut self, path: &str, amount: u64) {
+        if amount == 0 {
+            self.error(path, format!("`{}` must be more than zero", last_part(path)));
+        }
+    }
+
+    fn run(&mut self) {
+        let scenario = self.scenario;
+        self.above_zero("replications", scenario.replications);
+        self.above_zero("stop.after", nanos(scenario.stop.after.0));
+        self.above_zero("stop.messages", scenario.stop.messages.unwrap_or(1));
+        if let Warmup::Fixed(span) = scenario.stop.warmup
+            && span >= scenario.stop.after
+        {
+            let message = format!("the warm-up leaves nothing of a run of {}", scenario.stop.after);
+            self.error("stop.warmup", message);
+        }
+        if scenario.flows.is_empty() {
+            let problem = Problem::error(self.place("flow"), "there is no flow to judge");
+            self.problems.push(problem.help("add a table under [[flow]]"));
+        }
+    }
+
+    fn stations(&mut self) {
+        let scenario = self.scenario;
+        let background = scenario.background.as_ref().map_or(0, |b| b.stations);
+        let grouped = scenario.stations.as_ref().map_or(0, |group| group.count);
+        let all = grouped.saturating_add(background) + scenario.named_stations.len() as u64;
+        if all > MOST_STATIONS {
+            let message = format!("{all} stations are more than {MOST_STATIONS}");
+            let path = if grouped > background { "stations.count" } else { "background.stations" };
+            self.error(path, message);
+        }
+        if scenario.named_stations.is_empty() && grouped == 0 {
+            let path = if scenario.stations.is_some() { "stations.count" } else { "flow" };
+            let problem = Problem::error(self.place(path), "there are no stations");
+            self.problems.push(problem.help("add [[station]] tables, or [stations] with a count"));
+            return;
+        }
+        let mut names = BTreeSet::new();
+        let numbered = (1..=grouped.min(MOST_STATIONS)).filter_map(|i| {
+            scenario.stations.as_ref().map(|group| format!("{}-{i}", group.prefix))
+        });
+        names.extend(numbered);
+        for (index, station) in scenario.named_stations.iter().enumerate() {
+            let path = format!("station.{index}.name");
+            if station.name.is_empty() {
+                self.error(&path, "a station needs a name");
+            } else if !names.insert(station.name.clone()) {
+                self.error(&path, format!("there are two stations \"{}\"", station.name));
+            }
+            if let (Some(position), Medium::CsmaCd { length, .. }) =
+                (station.position, scenario.medium)
+                && position > length
+            {
+                let path = format!("station.{index}.position");
+                self.error(&path, format!("the bus is only {length} long"));
+            }
+        }
+        let mut flow_names = BTreeSet::new();
+        for (index, flow) in scenario.flows.iter().enumerate() {
+            for (key, station) in [("from", &flow.from), ("to", &flow.to)] {
+                if !names.contains(station) {
+                    self.unknown_station(&format!("flow.{index}.{key}"), station, &names);
+                }
+            }
+            if !flow_names.insert(&flow.name) {
+                let message = format!("there are two flows \"{}\"", flow.name);
+                self.error(&format!("flow.{index}.name"), message);
+            }
+        }
+    }
+
+    fn unknown_station(&mut self, path: &str, station: &str, names: &BTreeSet<String>) {
+        let problem = Problem::error(self.place(path), format!("unknown station \"{station}\""));
+        let shown: Vec<String> = names.iter().take(8).map(|name| format!("\"{name}\"")).collect();
+        let more = if names.len() > 8 { ", ..." } else { "" };
+        let problem = problem.label(format!("the stations are {}{more}", shown.join(", ")));
+        self.problems.push(match meant(station, names.iter().map(String::as_str)) {
+            Some(name) => problem.help(format!("did you mean \"{name}\"?")),
+            None => problem,
+        });
+    }
+
+    fn flow(&mut self, index: usize, flow: &Flow) {
+        let path = |key: &str| format!("flow.{index}.{key}");
+        if flow.name.is_empty() {
+            self.error(&path("name"), "a flow needs a name");
+        }
+        if flow.from == flow.to {
+            self.error(&path("to"), format!("\"{}\" sends to itself", flow.from));
+        }
+        self.message_size(&path("size"), flow.size, flow.service, LONGEST_MESSAGE_OCTETS);
+        self.above_zero(&path("messages"), flow.messages.unwrap_or(1));
+        self.above_zero(&path("deadline"), flow.deadline.map_or(1, |span| nanos(span.0)));
+        if flow.start >= self.scenario.stop.after {
+            let message = format!("the run ends after {}", self.scenario.stop.after);
+            self.error(&path("start"), message);
+        }
+        if self.scenario.messages_of(flow).is_some_and(|count| count > u64::from(u32::MAX)) {
+            self.error(&path("pattern"), format!("more than {} messages", u32::MAX));
+        }
+        match flow.pattern {
+            Pattern::Cyclic { period } => {
+                self.above_zero(&path("pattern.period"), nanos(period.0));
+                self.fits_into_the_run(index, flow, period);
+            }
+            Pattern::Poisson { mean_interval } => {
+                self.above_zero(&path("pattern.mean-interval"), nanos(mean_interval.0));
+            }
+            Pattern::ConstantRateRequest { period, reply } => {
+                self.above_zero(&path("pattern.period"), nanos(period.0));
+                self.fits_into_the_run(index, flow, period);
+                let place = path("pattern.reply");
+                self.message_size(&place, reply, flow.service, LONGEST_REPLY_OCTETS);
+            }
+            Pattern::MaximumRateRequest { reply } => {
+                let place = path("pattern.reply");
+                self.message_size(&place, reply, flow.service, LONGEST_REPLY_OCTETS);
+            }
+            Pattern::Bulk { total } => {
+                self.above_zero(&path("pattern.total"), total.map_or(1, |total| total.0));
+                if total.is_some() && flow.messages.is_some() {
+                    let message = "`total` and `messages` both say how much is sent";
+                    self.error(&path("messages"), message);
+                }
+            }
+        }
+    }
+
+    /// Warns of messages that are counted but will never be due.
+    fn fits_into_the_run(&mut self, index: usize, flow: &Flow, period: Span) {
+        let after = self.scenario.stop.after;
+        let Some(messages) = self.scenario.messages_of(flow) else { return };
+        let time = nanos(after.0).saturating_sub(nanos(flow.start.0));
+        let due = time.div_ceil(nanos(period.0).max(1));
+        if due < messages {
+            let path = format!("flow.{index}.messages");
+            let message = format!("only {due} of {messages} messages are due before {after}");
+            let problem = Problem::warning(self.place(&path), message);
+            self.problems.push(problem.help("the run ends with `stop.after`"));
+        }
+    }
+
+    fn message_size(&mut self, path: &str, size: Size, service: Service, most: u64) {
+        let least = STAMP_OCTETS as u64;
+        let most = match service {
+            Service::Class4 => most,
+            Service::Datagram => MOST_DATA_OCTETS - LLC_OCTETS,
+        };
+        if size.0 < least {
+            let problem =
+                Problem::error(self.place(path), format!("a message has at least {least} B"));
+            self.problems.push(problem.help("each begins with a stamp that tells which it is"));
+        } else if size.0 > most {
+            self.error(path, format!("a message of this service has at most {most} B"));
+        }
+    }
+
+    fn transport(&mut self) {
+        let transport = &self.scenario.transport;
+        let lan = super::Transport::lan();
+        let tpdu = transport.tpdu.0;
+        if !tpdu.is_power_of_two() || !(128..=8_192).contains(&tpdu) {
+            self.error("transport.tpdu", "a TPDU has 128, 256, 512, 1024, 2048, 4096 or 8192 B");
+        } else if tpdu > lan.params().nsdu_octets as u64 {
+            let message = format!("a TPDU of {tpdu} B does not fit into a frame of the LAN");
+            self.error("transport.tpdu", message);
+        }
+        let most = if transport.extended { u64::from(u16::MAX) } else { 15 };
+        if !(1..=most).contains(&transport.window) {
+            self.error(
+                "transport.window",
+                format!("the window is from 1 to {most} in this format"),
+            );
+        }
+        self.above_zero("transport.n", transport.n);
+        self.above_zero("transport.acknowledge-every", transport.acknowledge_every);
+        for (key, number) in
+            [("n", transport.n), ("acknowledge-every", transport.acknowledge_every)]
+        {
+            if number > u64::from(u16::MAX) {
+                self.error(&format!("transport.{key}"), format!("at most {}", u16::MAX));
+            }
+        }
+        for (key, span) in [("t1", transport.t1), ("w", transport.w), ("i", transport.i)] {
+            self.above_zero(&format!("transport.{key}"), nanos(span.0));
+        }
+        if transport.w >= transport.i && transport.i != Span(core::time::Duration::ZERO) {
+            let message = "W must be shorter than I, or idle connections are given up";
+            self.error("transport.w", message);
+        }
+    }
+
+    fn faults(&mut self) {
+        let faults = &self.scenario.faults;
+        if !(1..=255).contains(&faults.damage_bits) {
+            self.error("faults.damage-bits", "from 1 to 255 bits can be changed");
+            return;
+        }
+        if let Err(invalid) = faults.plan(self.scenario.transport.m.0).check() {
+            let problem = Problem::error(self.place("faults"), invalid.to_string());
+            self.problems.push(problem.help("the longest life of a frame is `transport.m`"));
+        }
+    }
+
+    fn medium(&mut self) {
+        let Medium::CsmaCd { length, rate } = self.scenario.medium else { return };
+        let params = csma_cd::Params {
+            rate: rate.0,
+            ..csma_cd::Params::spread(2, length.metres(), self.scenario.seed)
+        };
+        if let Err(invalid) = csma_cd::CsmaCd::new(params) {
+            self.error("medium.length", invalid.to_string());
+        }
+    }
+
+    fn background(&mut self, background: &Background) {
+        let least = STAMP_OCTETS as u64 + LLC_OCTETS;
+        if !(least..=MOST_DATA_OCTETS).contains(&background.size.0) {
+            let message = format!("a packet has from {least} to {MOST_DATA_OCTETS} B");
+            self.error("background.size", message);
+        }
+        if background.load > Share(0) && background.stations < 2 {
+            let message = "a background load needs at least two stations, which send to each other";
+            self.error("background.stations", message);
+        }
+    }
+
+    /// Warns where what is due exceeds what the medium carries.
+    fn capacity(&mut self) {
+        let scenario = self.scenario;
+        let shared = matches!(scenario.medium, Medium::CsmaCd { .. });
+        let rate = scenario.medium.rate().0.bits_per_second() as f64;
+        let background = match &scenario.background {
+            Some(background) if shared => background.load.fraction(),
+            _ => 0.0,
+        };
+        let due: f64 = scenario.flows.iter().map(|flow| bits_due_per_second(flow) / rate).sum();
+        let (load, path) =
+            (background + due, if background > due { "background.load" } else { "flow" });
+        if shared && load > 1.0 {
+            let message = format!("the load is {:.0} % of what the medium carries", load * 100.0);
+            let problem = Problem::warning(self.place(path), message);
+            self.problems.push(problem.help("queues will grow until frames are dropped"));
+        }
+    }
+}
+
+/// Bits of the frames a flow has due each second, at the least: headers above LLC do not count, nor
+/// flows that wait for the service or for answers.
+fn bits_due_per_second(flow: &Flow) -> f64 {
+    let around = MAC_OCTETS + LLC_OCTETS;
+    let (interval, octets) = match flow.pattern {
+        Pattern::Cyclic { period } => (period, flow.size.0 + around),
+        Pattern::Poisson { mean_interval } => (mean_interval, flow.size.0 + around),
+        Pattern::ConstantRateRequest { period, reply } => {
+            (period, flow.size.0 + reply.0 + 2 * around)
+        }
+        Pattern::MaximumRateRequest { .. } | Pattern::Bulk { .. } => return 0.0,
+    };
+    let seconds = interval.0.as_secs_f64();
+    if seconds > 0.0 { octets as f64 * 8.0 / seconds } else { 0.0 }
+}
+
+fn last_part(path: &str) -> &str {
+    path.rsplit('.').next().unwrap_or(path)
+}

@@ -1,0 +1,261 @@
+//! Reads TOML tables key by key, gathering every problem on the way.
+//!
+//! The place of each key and value is known, so that each problem can show it. What was set from
+//! outside carries a place of its own.
+
+use super::problem::{Problem, meant};
+use super::quantity::{Length, NotAQuantity, Rate, Share, Size, Span};
+use core::ops::Range;
+use core::str::FromStr;
+use toml::de::{DeInteger, DeTable, DeValue};
+
+/// A value and its place in the text.
+pub(super) type Placed<'a> = toml::Spanned<DeValue<'a>>;
+
+/// Something that can be read from a value.
+pub(super) trait Read: Sized {
+    /// Reads it, or adds a problem.
+    fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self>;
+}
+
+/// A table being read: every key must be asked for, or is unknown.
+pub(super) struct Fields<'t, 'a> {
+    table: &'t DeTable<'a>,
+    span: Range<usize>,
+    known: Vec<&'static str>,
+}
+
+impl<'t, 'a> Fields<'t, 'a> {
+    /// The keys of the document itself.
+    pub(super) fn document(table: &'t DeTable<'a>, span: Range<usize>) -> Self {
+        Self { table, span, known: Vec::new() }
+    }
+
+    /// The keys of a value, which must be a table.
+    pub(super) fn of(value: &'t Placed<'a>, problems: &mut Vec<Problem>) -> Option<Self> {
+        match value.get_ref() {
+            DeValue::Table(table) => Some(Self::document(table, value.span())),
+            other => {
+                problems.push(wrong_type(value, other, "a table"));
+                None
+            }
+        }
+    }
+
+    /// The place of the whole table.
+    pub(super) fn span(&self) -> Range<usize> {
+        self.span.clone()
+    }
+
+    /// The place of a key's value, or of the table without it.
+    pub(super) fn span_of(&self, key: &str) -> Range<usize> {
+        self.table.get(key).map_or(self.span(), toml::Spanned::span)
+    }
+
+    /// Whether the table has this key.
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.table.contains_key(key)
+    }
+
+    /// A key's value as it stands.
+    pub(super) fn value(&mut self, key: &'static str) -> Option<&'t Placed<'a>> {
+        self.known.push(key);
+        self.table.get(key)
+    }
+
+    /// A key that may be missing. Where its value is wrong, a problem is added.
+    pub(super) fn optional<T: Read>(
+        &mut self,
+        key: &'static str,
+        problems: &mut Vec<Problem>,
+    ) -> Option<T> {
+        self.value(key).and_then(|value| T::read(value, problems))
+    }
+
+    /// A key that must be there.
+    pub(super) fn required<T: Read>(
+        &mut self,
+        key: &'static str,
+        problems: &mut Vec<Problem>,
+    ) -> Option<T> {
+        let value = self.value(key);
+        if value.is_none() {
+            problems.push(missing(self.span(), key));
+        }
+        value.and_then(|value| T::read(value, problems))
+    }
+
+    /// A key whose value is one of some words.
+    pub(super) fn word<T: Copy>(
+        &mut self,
+        key: &'static str,
+        words: &[(&'static str, T)],
+        problems: &mut Vec<Problem>,
+    ) -> Option<T> {
+        let span = self.span_of(key);
+        let written: String = self.required(key, problems)?;
+        pick(&written, span, key, words, problems)
+    }
+
+    /// Every key must have been asked for by now.
+    pub(super) fn finish(self, problems: &mut Vec<Problem>) {
+        for key in self.table.keys() {
+            let name = key.get_ref().as_ref();
+            if self.known.contains(&name) {
+                continue;
+            }
+            let mut known = self.known.clone();
+            known.sort_unstable();
+            let known: Vec<String> = known.iter().map(|key| format!("`{key}`")).collect();
+            let problem = Problem::error(key.span(), format!("unknown key `{name}`"))
+                .label(format!("expected one of {}", known.join(", ")));
+            let Some(key) = meant(name, self.known.iter().copied()) else {
+                problems.push(problem);
+                continue;
+            };
+            // A misspelt key is not also missing.
+            let missing = missing(self.span.clone(), key);
+            problems.retain(|problem| *problem != missing);
+            problems.push(problem.help(format!("did you mean `{key}`?")));
+        }
+    }
+}
+
+fn missing(table: Range<usize>, key: &str) -> Problem {
+    Problem::error(table, format!("missing key `{key}`"))
+}
+
+/// Finds a word among some.
+pub(super) fn pick<T: Copy>(
+    written: &str,
+    span: Range<usize>,
+    what: &str,
+    words: &[(&'static str, T)],
+    problems: &mut Vec<Problem>,
+) -> Option<T> {
+    if let Some((_, found)) = words.iter().find(|(word, _)| *word == written) {
+        return Some(*found);
+    }
+    let known: Vec<String> = words.iter().map(|(word, _)| format!("\"{word}\"")).collect();
+    let problem = Problem::error(span, format!("unknown {what} \"{written}\""))
+        .label(format!("expected one of {}", known.join(", ")));
+    problems.push(match meant(written, words.iter().map(|(word, _)| *word)) {
+        Some(word) => problem.help(format!("did you mean \"{word}\"?")),
+        None => problem,
+    });
+    None
+}
+
+fn wrong_type(value: &Placed<'_>, found: &DeValue<'_>, expected: &str) -> Problem {
+    let article = match found.type_str() {
+        kind @ ("integer" | "array") => format!("an {kind}"),
+        kind => format!("a {kind}"),
+    };
+    Problem::error(value.span(), format!("expected {expected}, found {article}"))
+}
+
+impl Read for String {
+    fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
+        match value.get_ref() {
+            DeValue::String(text) => Some(text.clone().into_owned()),
+            other => {
+                problems.push(wrong_type(value, other, "a string"));
+                None
+            }
+        }
+    }
+}
+
+impl Read for bool {
+    fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
+        let found = value.get_ref().as_bool();
+        if found.is_none() {
+            problems.push(wrong_type(value, value.get_ref(), "true or false"));
+        }
+        found
+    }
+}
+
+impl Read for u64 {
+    fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
+        let DeValue::Integer(integer) = value.get_ref() else {
+            problems.push(wrong_type(value, value.get_ref(), "a whole number"));
+            return None;
+        };
+        let found = whole(integer);
+        if found.is_none() {
+            let range = format!("expected a whole number from 0 to {}", i64::MAX);
+            problems.push(Problem::error(value.span(), range));
+        }
+        found
+    }
+}
+
+fn whole(integer: &DeInteger<'_>) -> Option<u64> {
+    let found = u64::from_str_radix(integer.as_str(), integer.radix()).ok()?;
+    // TOML's integers have 63 bits and a sign; more would not survive being written back.
+    i64::try_from(found).is_ok().then_some(found)
+}
+
+fn quantity<T: FromStr<Err = NotAQuantity>>(
+    value: &Placed<'_>,
+    problems: &mut Vec<Problem>,
+) -> Option<T> {
+    // A bare number where a quantity belongs is best answered by what was expected.
+    let text = match value.get_ref() {
+        DeValue::String(text) => text.clone().into_owned(),
+        DeValue::Integer(integer) => integer.to_string(),
+        DeValue::Float(float) => float.to_string(),
+        other => {
+            problems.push(wrong_type(value, other, "a string with a number and its unit"));
+            return None;
+        }
+    };
+    match text.parse() {
+        Ok(found) if value.get_ref().is_str() => return Some(found),
+        Ok(_) => problems.push(Problem::error(value.span(), "a quantity is written as a string")),
+        Err(wrong) => {
+            let problem = Problem::error(value.span(), format!("expected {}", wrong.expected));
+            problems.push(match wrong.because {
+                Some(because) => problem.label(because),
+                None => problem,
+            });
+        }
+    }
+    None
+}
+
+impl Read for Span {
+    fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
+        quantity(value, problems)
+    }
+}
+
+impl Read for Rate {
+    fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
+        quantity(value, problems)
+    }
+}
+
+impl Read for Size {
+    fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
+        quantity(value, problems)
+    }
+}
+
+impl Read for Length {
+    fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
+        quantity(value, problems)
+    }
+}
+
+impl Read for Share {
+    fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
+        let share: Self = quantity(value, problems)?;
+        if share > Self::WHOLE {
+            problems.push(Problem::error(value.span(), "a share is at most 100 %"));
+            return None;
+        }
+        Some(share)
+    }
+}

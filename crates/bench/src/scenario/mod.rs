@@ -1,0 +1,578 @@
+//! Scenarios: who sends what to whom over which medium, as a TOML file says it.
+//!
+//! [`load`] turns text into a [`Study`], or into a list of everything wrong with it. The structs
+//! are plain data with every default filled in; [`to_toml`] writes them back. [`schema`] describes
+//! the file for editors.
+
+mod check;
+mod fields;
+mod parse;
+mod problem;
+mod quantity;
+mod vary;
+
+pub use problem::{Problem, ScenarioError, Severity, Source, meant};
+pub use quantity::{Length, NotAQuantity, Rate, Share, Size, Span};
+pub use vary::{Point, Setting, Study, Values, load, load_with};
+
+use core::time::Duration;
+use schemars::JsonSchema;
+use serde::Serialize;
+use stack::{fault, tp4};
+use std::collections::BTreeMap;
+
+/// The version of the file format that this program reads and writes.
+pub const VERSION: u64 = 1;
+
+/// Octets of a MAC frame around its data: addresses 12, length 2, FCS 4.
+pub const MAC_OCTETS: u64 = 18;
+/// Octets of a MAC header, which damage spares: addresses and length.
+const MAC_HEADER_OCTETS: usize = 14;
+/// Octets of the LLC header of a UI frame: DSAP, SSAP, control.
+pub const LLC_OCTETS: u64 = 3;
+/// The shortest frame on an 802.3 medium, FCS included; shorter data are padded.
+pub const SHORTEST_FRAME_OCTETS: u64 = 64;
+/// The most data an 802.3 frame carries.
+pub const MOST_DATA_OCTETS: u64 = 1_500;
+
+/// An experiment.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(deny_unknown_fields)]
+pub struct Scenario {
+    /// The version of the file format: 1.
+    pub version: u64,
+    /// What the experiment is about, in one line.
+    pub title: String,
+    /// What all chance of the run derives from; 1 if not given.
+    #[schemars(with = "Option<u64>")]
+    pub seed: u64,
+    /// How many independent runs of each point; 10 if not given.
+    #[schemars(with = "Option<u64>")]
+    pub replications: u64,
+    /// When a run ends and what of it is measured.
+    pub stop: Stop,
+    /// What the frames go over.
+    pub medium: Medium,
+    /// What a bad path does to frames; nothing if not given.
+    #[schemars(with = "Option<Faults>")]
+    pub faults: Faults,
+    /// What departs from the class 4 transport's values for a LAN.
+    #[schemars(with = "Option<Transport>")]
+    pub transport: Transport,
+    /// Stations with a name of their own.
+    #[serde(rename = "station", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Option<Vec<Station>>")]
+    pub named_stations: Vec<Station>,
+    /// Stations that differ by number alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stations: Option<Group>,
+    /// Who sends what to whom.
+    #[serde(rename = "flow")]
+    pub flows: Vec<Flow>,
+    /// Traffic that only shares the medium.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub background: Option<Background>,
+    /// Which keys take which values in turn, by dotted path: `"background.load"`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(with = "Option<BTreeMap<String, vary::AxisSchema>>")]
+    pub vary: BTreeMap<String, Vec<toml::Value>>,
+}
+
+/// When a run ends and what of it is measured.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(deny_unknown_fields)]
+pub struct Stop {
+    /// Messages due before this are judged. With `messages`, the longest a run may take (10 min if
+    /// not given).
+    #[schemars(with = "Option<Span>")]
+    pub after: Span,
+    /// What is cut from the start: nothing if not given.
+    #[schemars(with = "Option<String>")]
+    pub warmup: Warmup,
+    /// How many messages each flow sends that does not say it itself; the run ends when all are
+    /// through.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub messages: Option<u64>,
+}
+
+/// What is cut from the start of a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(into = "String")]
+pub enum Warmup {
+    /// Nothing: the run is measured from its empty start.
+    None,
+    /// Messages due before this.
+    Fixed(Span),
+    /// For each flow what MSER-5 finds.
+    Mser5,
+}
+
+impl From<Warmup> for String {
+    fn from(warmup: Warmup) -> Self {
+        match warmup {
+            Warmup::None => "none".to_owned(),
+            Warmup::Fixed(span) => span.to_string(),
+            Warmup::Mser5 => "mser-5".to_owned(),
+        }
+    }
+}
+
+/// What the frames go over.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+#[schemars(deny_unknown_fields)]
+pub enum Medium {
+    /// Every station sends without waiting for another.
+    Ideal {
+        /// How fast each sends.
+        rate: Rate,
+        /// From any station to any other; none if not given.
+        #[schemars(with = "Option<Span>")]
+        delay: Span,
+    },
+    /// Half-duplex ISO 8802-3 on one bus.
+    CsmaCd {
+        /// How fast the bus is.
+        rate: Rate,
+        /// How long it is.
+        length: Length,
+    },
+}
+
+impl Medium {
+    /// Its bit rate.
+    #[must_use]
+    pub const fn rate(&self) -> Rate {
+        match self {
+            Self::Ideal { rate, .. } | Self::CsmaCd { rate, .. } => *rate,
+        }
+    }
+}
+
+/// What a bad path does to frames. Each share is the probability for one frame.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(deny_unknown_fields)]
+pub struct Faults {
+    /// Frames that vanish.
+    #[schemars(with = "Option<Share>")]
+    pub loss: Share,
+    /// Bursts of loss, in addition (Gilbert and Elliott).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub burst: Option<Burst>,
+    /// Frames that arrive twice.
+    #[schemars(with = "Option<Share>")]
+    pub duplicate: Share,
+    /// How much later the copy arrives.
+    #[schemars(with = "Option<Span>")]
+    pub duplicate_delay: Span,
+    /// Frames held back so that others overtake them.
+    #[schemars(with = "Option<Share>")]
+    pub reorder: Share,
+    /// How long they are held back.
+    #[schemars(with = "Option<Span>")]
+    pub reorder_delay: Span,
+    /// What is added to the way of every frame.
+    #[schemars(with = "Option<Span>")]
+    pub delay: Span,
+    /// The most that is added at random, uniformly.
+    #[schemars(with = "Option<Span>")]
+    pub jitter: Span,
+    /// Frames whose FCS is wrong on arrival: the receiving MAC drops them.
+    #[schemars(with = "Option<Share>")]
+    pub corrupt: Share,
+    /// Frames whose data are changed although the FCS is right.
+    #[schemars(with = "Option<Share>")]
+    pub damage: Share,
+    /// How they are changed then.
+    #[schemars(with = "Option<DamageKind>")]
+    pub damage_kind: DamageKind,
+    /// The most bits changed then, of `bit-flips`.
+    #[schemars(with = "Option<u64>")]
+    pub damage_bits: u64,
+}
+
+/// Bursts of loss: before each frame a good path may turn bad, or a bad one good.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(deny_unknown_fields)]
+pub struct Burst {
+    /// How probable it is that a good path turns bad.
+    pub begin: Share,
+    /// How probable it is that a bad path turns good.
+    pub end: Share,
+    /// Frames that vanish on a bad path.
+    pub loss: Share,
+}
+
+/// How the data of a frame are changed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DamageKind {
+    /// From one to `damage-bits` bits are inverted.
+    BitFlips,
+    /// One octet takes another value, so that Fletcher's checksum sees it.
+    OneOctet,
+}
+
+impl Faults {
+    /// A path without faults.
+    pub const NONE: Self = Self {
+        loss: Share(0),
+        burst: None,
+        duplicate: Share(0),
+        duplicate_delay: Span(Duration::from_millis(1)),
+        reorder: Share(0),
+        reorder_delay: Span(Duration::from_millis(1)),
+        delay: Span(Duration::ZERO),
+        jitter: Span(Duration::ZERO),
+        corrupt: Share(0),
+        damage: Share(0),
+        damage_kind: DamageKind::BitFlips,
+        damage_bits: 1,
+    };
+
+    /// As media and ports carry it out, on a path whose frames live for `nsdu_lifetime` at the
+    /// most.
+    #[must_use]
+    pub fn plan(&self, nsdu_lifetime: Duration) -> fault::Plan {
+        let some = |share: Share| (share.0 > 0).then(|| share.fraction());
+        let damage = match self.damage_kind {
+            DamageKind::BitFlips => fault::Damage::BitFlips {
+                at_most: u8::try_from(self.damage_bits).unwrap_or(u8::MAX),
+            },
+            DamageKind::OneOctet => fault::Damage::OneOctet,
+        };
+        fault::Plan {
+            loss: self.loss.fraction(),
+            burst: self.burst.as_ref().map(|burst| fault::Burst {
+                begin: burst.begin.fraction(),
+                end: burst.end.fraction(),
+                loss: burst.loss.fraction(),
+            }),
+            fcs_errors: self.corrupt.fraction(),
+            corruption: some(self.damage).map(|probability| fault::Corruption {
+                probability,
+                spared_octets: MAC_HEADER_OCTETS,
+                damage,
+            }),
+            duplication: some(self.duplicate).map(|probability| fault::Duplication {
+                probability,
+                after: self.duplicate_delay.0,
+            }),
+            reordering: some(self.reorder).map(|probability| fault::Reordering {
+                probability,
+                held_back: self.reorder_delay.0,
+            }),
+            delay: fault::Delay { constant: self.delay.0, jitter: self.jitter.0 },
+            nsdu_lifetime,
+        }
+    }
+}
+
+/// The parameters of the class 4 transport at every station, timers under the standard's symbols.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(deny_unknown_fields)]
+pub struct Transport {
+    /// The largest TPDU to propose: a power of two from 128 to 8192 octets.
+    #[schemars(with = "Option<Size>")]
+    pub tpdu: Size,
+    /// DTs the peer may have outstanding: at most 15 in the normal format.
+    #[schemars(with = "Option<u64>")]
+    pub window: u64,
+    /// Whether to propose 31-bit numbers and 16-bit credit.
+    #[schemars(with = "Option<bool>")]
+    pub extended: bool,
+    /// Whether to ask for the checksum.
+    #[schemars(with = "Option<bool>")]
+    pub checksum: bool,
+    /// When the window opens again.
+    #[schemars(with = "Option<Credit>")]
+    pub credit: Credit,
+    /// An AK is sent after so many DTs in sequence.
+    #[schemars(with = "Option<u64>")]
+    pub acknowledge_every: u64,
+    /// A_L: the longest an acknowledgement is held back.
+    #[schemars(with = "Option<Span>")]
+    pub acknowledgement_delay: Span,
+    /// What is sent again when T1 runs out.
+    #[schemars(with = "Option<Retransmit>")]
+    pub retransmit: Retransmit,
+    /// T1: how long to wait for an acknowledgement before sending again.
+    #[schemars(with = "Option<Span>")]
+    pub t1: Span,
+    /// N: how often a TPDU is sent at the most.
+    #[schemars(with = "Option<u64>")]
+    pub n: u64,
+    /// W: the longest a side goes without sending an AK.
+    #[schemars(with = "Option<Span>")]
+    pub w: Span,
+    /// I: how long a peer may be silent before the connection is given up.
+    #[schemars(with = "Option<Span>")]
+    pub i: Span,
+    /// M: the longest an NSDU may live in the network.
+    #[schemars(with = "Option<Span>")]
+    pub m: Span,
+    /// L: how long a reference stays frozen; also how long a run waits for its last messages.
+    #[schemars(with = "Option<Span>")]
+    pub l: Span,
+}
+
+/// When a receiver's window opens again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Credit {
+    /// As soon as a DT in sequence has been handed to the user.
+    Automatic,
+    /// When the user gives the buffer back.
+    ByUser,
+}
+
+/// What is sent again when T1 runs out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Retransmit {
+    /// The first DT that is not acknowledged.
+    First,
+    /// All that are outstanding.
+    All,
+}
+
+impl Transport {
+    /// The values of [`tp4::Params::lan`].
+    #[must_use]
+    pub fn lan() -> Self {
+        let lan = tp4::Params::lan();
+        Self {
+            tpdu: Size(lan.tpdu_octets as u64),
+            window: u64::from(lan.window),
+            extended: lan.extended,
+            checksum: lan.checksum,
+            credit: match lan.credit {
+                tp4::Credit::Automatic => Credit::Automatic,
+                tp4::Credit::ByUser => Credit::ByUser,
+            },
+            acknowledge_every: u64::from(lan.acknowledge_every),
+            acknowledgement_delay: Span(lan.acknowledgement_delay),
+            retransmit: match lan.retransmission {
+                tp4::Retransmission::First => Retransmit::First,
+                tp4::Retransmission::All => Retransmit::All,
+            },
+            t1: Span(lan.retransmission_time),
+            n: u64::from(lan.transmissions),
+            w: Span(lan.window_time),
+            i: Span(lan.inactivity_time),
+            m: Span(lan.nsdu_lifetime),
+            l: Span(lan.reference_time),
+        }
+    }
+
+    /// As the protocol machine takes them. Numbers beyond its range saturate; a checked scenario
+    /// has none.
+    #[must_use]
+    pub fn params(&self) -> tp4::Params {
+        let short = |number: u64| u16::try_from(number).unwrap_or(u16::MAX);
+        tp4::Params {
+            extended: self.extended,
+            checksum: self.checksum,
+            tpdu_octets: self.tpdu.octets(),
+            window: short(self.window),
+            credit: match self.credit {
+                Credit::Automatic => tp4::Credit::Automatic,
+                Credit::ByUser => tp4::Credit::ByUser,
+            },
+            acknowledge_every: short(self.acknowledge_every),
+            acknowledgement_delay: self.acknowledgement_delay.0,
+            retransmission_time: self.t1.0,
+            retransmission: match self.retransmit {
+                Retransmit::First => tp4::Retransmission::First,
+                Retransmit::All => tp4::Retransmission::All,
+            },
+            transmissions: u32::try_from(self.n).unwrap_or(u32::MAX),
+            window_time: self.w.0,
+            inactivity_time: self.i.0,
+            nsdu_lifetime: self.m.0,
+            reference_time: self.l.0,
+            ..tp4::Params::lan()
+        }
+    }
+}
+
+/// A station with a name of its own.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(deny_unknown_fields)]
+pub struct Station {
+    /// What flows call it.
+    pub name: String,
+    /// Where on the bus it is. Those that do not say are spread evenly.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub position: Option<Length>,
+}
+
+/// Stations that differ by number alone: `station-1`, `station-2` and so on.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(deny_unknown_fields)]
+pub struct Group {
+    /// How many.
+    pub count: u64,
+    /// What stands before the number and a hyphen; `station` if not given.
+    #[schemars(with = "Option<String>")]
+    pub prefix: String,
+}
+
+/// What one station sends to another.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(deny_unknown_fields)]
+pub struct Flow {
+    /// What results call it.
+    pub name: String,
+    /// The station that sends, or asks.
+    pub from: String,
+    /// The station that receives, or answers.
+    pub to: String,
+    /// What carries the messages.
+    pub service: Service,
+    /// When they are due.
+    pub pattern: Pattern,
+    /// Octets of each message as its user hands it over (TSDU or LSDU): at least 20.
+    pub size: Size,
+    /// How many; for as long as the run lasts if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub messages: Option<u64>,
+    /// How old a message (or, of requests, the answer) may be on arrival, counted from when it had
+    /// been due.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<Span>,
+    /// When the first is due, or its connection is opened; at once if not given.
+    #[schemars(with = "Option<Span>")]
+    pub start: Span,
+}
+
+/// What carries the messages of a flow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Service {
+    /// A class 4 transport connection.
+    #[serde(rename = "class-4")]
+    Class4,
+    /// LLC type 1: each message one UI frame, unacknowledged.
+    Datagram,
+}
+
+/// When messages are due.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "kebab-case")]
+#[schemars(deny_unknown_fields)]
+pub enum Pattern {
+    /// One every period.
+    Cyclic {
+        /// From one message to the next.
+        period: Span,
+    },
+    /// At random: exponential intervals.
+    Poisson {
+        /// Their mean.
+        mean_interval: Span,
+    },
+    /// A request every period, each answered.
+    ConstantRateRequest {
+        /// From one request to the next.
+        period: Span,
+        /// Octets of each answer.
+        reply: Size,
+    },
+    /// A request as soon as the answer to the one before is in.
+    MaximumRateRequest {
+        /// Octets of each answer.
+        reply: Size,
+    },
+    /// As fast as the service takes them.
+    Bulk {
+        /// Octets in all, rounded up to whole messages; without it, `messages` counts them.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        total: Option<Size>,
+    },
+}
+
+impl Pattern {
+    /// Whether each message is answered.
+    #[must_use]
+    pub const fn is_answered(&self) -> bool {
+        matches!(self, Self::ConstantRateRequest { .. } | Self::MaximumRateRequest { .. })
+    }
+}
+
+/// Stations of their own that send datagrams to each other at random (exponential intervals).
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(deny_unknown_fields)]
+pub struct Background {
+    /// The share of the bit rate that their frames take, from destination address to FCS, padding
+    /// included; neither preamble nor the gap between frames counts.
+    pub load: Share,
+    /// How many stations send it, each as much as the others.
+    pub stations: u64,
+    /// Octets of each packet as the MAC carries it, LLC header included: 18 fewer than its frame.
+    pub size: Size,
+}
+
+impl Background {
+    /// Octets of each frame, FCS included.
+    #[must_use]
+    pub fn frame_octets(&self) -> u64 {
+        (self.size.0 + MAC_OCTETS).max(SHORTEST_FRAME_OCTETS)
+    }
+
+    /// The mean interval between two packets of one station, if there is any load.
+    #[must_use]
+    pub fn mean_interval(&self, rate: Rate) -> Option<Duration> {
+        // stations x frame bits / (load x rate), in integers to the nearest nanosecond.
+        let bits = u128::from(self.stations) * u128::from(self.frame_octets()) * 8;
+        let taken = u128::from(self.load.0) * u128::from(rate.0.bits_per_second());
+        let nanos = (bits * 1_000_000_000 * 1_000_000_000 + taken / 2).checked_div(taken)?;
+        Some(Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)))
+    }
+}
+
+impl Scenario {
+    /// All stations but the background's: those with names, then the group's.
+    #[must_use]
+    pub fn all_stations(&self) -> Vec<Station> {
+        let numbered = self.stations.iter().flat_map(|group| {
+            (1..=group.count)
+                .map(|i| Station { name: format!("{}-{i}", group.prefix), position: None })
+        });
+        self.named_stations.iter().cloned().chain(numbered).collect()
+    }
+
+    /// How many messages a flow sends, if the scenario limits them.
+    #[must_use]
+    pub fn messages_of(&self, flow: &Flow) -> Option<u64> {
+        let total = match flow.pattern {
+            Pattern::Bulk { total } => total.map(|total| total.0.div_ceil(flow.size.0.max(1))),
+            _ => None,
+        };
+        flow.messages.or(total).or(self.stop.messages)
+    }
+}
+
+/// The scenario with every default filled in, as a file that loads to the same.
+///
+/// # Panics
+/// Never: a scenario has only what TOML can hold.
+#[must_use]
+pub fn to_toml(scenario: &Scenario) -> String {
+    toml::to_string(scenario).expect("a scenario is made of tables, strings and small integers")
+}
+
+/// The JSON Schema of a scenario file.
+#[must_use]
+pub fn schema() -> serde_json::Value {
+    schemars::schema_for!(Scenario).to_value()
+}

@@ -1,0 +1,333 @@
+//! From a TOML tree to plain structs: one function per struct, defaults filled in.
+
+use super::fields::{Fields, Placed, Read, pick};
+use super::problem::Problem;
+use super::quantity::{Share, Size, Span};
+use super::{
+    Background, Burst, Credit, DamageKind, Faults, Flow, Group, Medium, Pattern, Retransmit,
+    Scenario, Service, Station, Stop, Transport, VERSION, Warmup,
+};
+use core::time::Duration;
+use toml::de::DeValue;
+
+/// How long a run may take whose length is counted in messages.
+const LONGEST_RUN: Span = Span(Duration::from_secs(600));
+
+/// Reads a document in which `vary` has been carried out already.
+pub(super) fn scenario(document: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Scenario> {
+    let mut fields = Fields::of(document, problems)?;
+    let version = fields.required("version", problems);
+    if let Some(version) = version
+        && version != VERSION
+    {
+        let place = fields.span_of("version");
+        let problem = Problem::error(place, format!("version {version} is not known"));
+        problems.push(problem.help(format!("this program reads version {VERSION}")));
+    }
+    let title = fields.required("title", problems);
+    let seed = fields.optional("seed", problems);
+    let replications = fields.optional("replications", problems);
+    let stop = fields.required("stop", problems);
+    let medium = fields.required("medium", problems);
+    let faults = fields.optional("faults", problems);
+    let transport = fields.optional("transport", problems);
+    let named_stations = fields.optional("station", problems);
+    let stations = fields.optional("stations", problems);
+    let flows = fields.optional("flow", problems);
+    let background = fields.optional("background", problems);
+    fields.value("vary");
+    fields.finish(problems);
+    Some(Scenario {
+        version: version?,
+        title: title?,
+        seed: seed.unwrap_or(1),
+        replications: replications.unwrap_or(10),
+        stop: stop?,
+        medium: medium?,
+        faults: faults.unwrap_or(Faults::NONE),
+        transport: transport.unwrap_or_else(Transport::lan),
+        named_stations: named_stations.unwrap_or_default(),
+        stations,
+        flows: flows.unwrap_or_default(),
+        background,
+        vary: std::collections::BTreeMap::new(),
+    })
+}
+
+impl<T: Read> Read for Vec<T> {
+    fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
+        let DeValue::Array(items) = value.get_ref() else {
+            let problem = Problem::error(value.span(), "expected a list of tables");
+            problems.push(problem.help("write its header with two brackets: [[flow]]"));
+            return None;
+        };
+        // Every item is read, so that the problems of all of them are found.
+        let read: Self = items.iter().filter_map(|item| T::read(item, problems)).collect();
+        (read.len() == items.len()).then_some(read)
+    }
+}
+
+impl Read for Stop {
+    fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
+        let mut fields = Fields::of(value, problems)?;
+        let messages: Option<u64> = fields.optional("messages", problems);
+        let after = if fields.has("messages") {
+            Some(fields.optional("after", problems).unwrap_or(LONGEST_RUN))
+        } else {
+            fields.required("after", problems)
+        };
+        let warmup = fields.optional("warmup", problems);
+        fields.finish(problems);
+        Some(Self { after: after?, warmup: warmup.unwrap_or(Warmup::None), messages })
+    }
+}
+
+impl Read for Warmup {
+    fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
+        let written = String::read(value, problems)?;
+        match written.as_str() {
+            "none" => Some(Self::None),
+            "mser-5" => Some(Self::Mser5),
+            span if span.starts_with(|c: char| c.is_ascii_digit()) => {
+                Span::read(value, problems).map(Self::Fixed)
+            }
+            _ => {
+                let words = [("none", Self::None), ("mser-5", Self::Mser5)];
+                let span = value.span();
+                pick(&written, span, "warm-up", &words, problems)
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum MediumKind {
+    Ideal,
+    CsmaCd,
+}
+
+impl Read for Medium {
+    fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
+        let mut fields = Fields::of(value, problems)?;
+        let kinds = [("ideal", MediumKind::Ideal), ("csma-cd", MediumKind::CsmaCd)];
+        let kind = fields.word("kind", &kinds, problems)?;
+        let rate = fields.required("rate", problems);
+        let medium = match kind {
+            MediumKind::Ideal => {
+                let delay = fields.optional("delay", problems);
+                rate.map(|rate| Self::Ideal { rate, delay: delay.unwrap_or(Span(Duration::ZERO)) })
+            }
+            MediumKind::CsmaCd => {
+                let length = fields.required("length", problems);
+                rate.zip(length).map(|(rate, length)| Self::CsmaCd { rate, length })
+            }
+        };
+        fields.finish(problems);
+        medium
+    }
+}
+
+impl Read for Faults {
+    fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
+        let mut fields = Fields::of(value, problems)?;
+        let none = Self::NONE;
+        let mut share = |key, fields: &mut Fields<'_, '_>| -> Share {
+            fields.optional(key, problems).unwrap_or_default()
+        };
+        let loss = share("loss", &mut fields);
+        let duplicate = share("duplicate", &mut fields);
+        let reorder = share("reorder", &mut fields);
+        let corrupt = share("corrupt", &mut fields);
+        let damage = share("damage", &mut fields);
+        let mut span = |key, default: Span| fields.optional(key, problems).unwrap_or(default);
+        let duplicate_delay = span("duplicate-delay", none.duplicate_delay);
+        let reorder_delay = span("reorder-delay", none.reorder_delay);
+        let delay = span("delay", none.delay);
+        let jitter = span("jitter", none.jitter);
+        let burst = fields.optional("burst", problems);
+        let damage_kind = fields.optional("damage-kind", problems).unwrap_or(none.damage_kind);
+        let damage_bits = fields.optional("damage-bits", problems).unwrap_or(none.damage_bits);
+        fields.finish(problems);
+        Some(Self {
+            loss,
+            burst,
+            duplicate,
+            duplicate_delay,
+            reorder,
+            reorder_delay,
+            delay,
+            jitter,
+            corrupt,
+            damage,
+            damage_kind,
+            damage_bits,
+        })
+    }
+}
+
+impl Read for Burst {
+    fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
+        let mut fields = Fields::of(value, problems)?;
+        let begin = fields.required("begin", problems);
+        let end = fields.required("end", problems);
+        let loss = fields.required("loss", problems);
+        fields.finish(problems);
+        Some(Self { begin: begin?, end: end?, loss: loss? })
+    }
+}
+
+impl Read for DamageKind {
+    fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
+        let words = [("bit-flips", Self::BitFlips), ("one-octet", Self::OneOctet)];
+        pick(&String::read(value, problems)?, value.span(), "damage", &words, problems)
+    }
+}
+
+impl Read for Transport {
+    fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
+        let mut fields = Fields::of(value, problems)?;
+        let mut transport = Self::lan();
+        set(&mut transport.tpdu, "tpdu", &mut fields, problems);
+        set(&mut transport.window, "window", &mut fields, problems);
+        set(&mut transport.extended, "extended", &mut fields, problems);
+        set(&mut transport.checksum, "checksum", &mut fields, problems);
+        set(&mut transport.credit, "credit", &mut fields, problems);
+        set(&mut transport.acknowledge_every, "acknowledge-every", &mut fields, problems);
+        set(&mut transport.acknowledgement_delay, "acknowledgement-delay", &mut fields, problems);
+        set(&mut transport.retransmit, "retransmit", &mut fields, problems);
+        set(&mut transport.t1, "t1", &mut fields, problems);
+        set(&mut transport.n, "n", &mut fields, problems);
+        set(&mut transport.w, "w", &mut fields, problems);
+        set(&mut transport.i, "i", &mut fields, problems);
+        set(&mut transport.m, "m", &mut fields, problems);
+        set(&mut transport.l, "l", &mut fields, problems);
+        fields.finish(problems);
+        Some(transport)
+    }
+}
+
+/// Takes a key's value in place of the default, if there is one.
+fn set<T: Read>(
+    slot: &mut T,
+    key: &'static str,
+    fields: &mut Fields<'_, '_>,
+    problems: &mut Vec<Problem>,
+) {
+    if let Some(value) = fields.optional(key, problems) {
+        *slot = value;
+    }
+}
+
+impl Read for Credit {
+    fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
+        let words = [("automatic", Self::Automatic), ("by-user", Self::ByUser)];
+        pick(&String::read(value, problems)?, value.span(), "credit", &words, problems)
+    }
+}
+
+impl Read for Retransmit {
+    fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
+        let words = [("first", Self::First), ("all", Self::All)];
+        pick(&String::read(value, problems)?, value.span(), "retransmission", &words, problems)
+    }
+}
+
+impl Read for Station {
+    fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
+        let mut fields = Fields::of(value, problems)?;
+        let name = fields.required("name", problems);
+        let position = fields.optional("position", problems);
+        fields.finish(problems);
+        Some(Self { name: name?, position })
+    }
+}
+
+impl Read for Group {
+    fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
+        let mut fields = Fields::of(value, problems)?;
+        let count = fields.required("count", problems);
+        let prefix = fields.optional("prefix", problems).unwrap_or_else(|| "station".to_owned());
+        fields.finish(problems);
+        Some(Self { count: count?, prefix })
+    }
+}
+
+impl Read for Flow {
+    fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
+        let mut fields = Fields::of(value, problems)?;
+        let name = fields.required("name", problems);
+        let from = fields.required("from", problems);
+        let to = fields.required("to", problems);
+        let services = [("class-4", Service::Class4), ("datagram", Service::Datagram)];
+        let service = fields.word("service", &services, problems);
+        let pattern = fields.required("pattern", problems);
+        let size = fields.required("size", problems);
+        let messages = fields.optional("messages", problems);
+        let deadline = fields.optional("deadline", problems);
+        let start = fields.optional("start", problems);
+        fields.finish(problems);
+        Some(Self {
+            name: name?,
+            from: from?,
+            to: to?,
+            service: service?,
+            pattern: pattern?,
+            size: size?,
+            messages,
+            deadline,
+            start: start.unwrap_or(Span(Duration::ZERO)),
+        })
+    }
+}
+
+#[derive(Clone, Copy)]
+enum PatternKind {
+    Cyclic,
+    Poisson,
+    ConstantRateRequest,
+    MaximumRateRequest,
+    Bulk,
+}
+
+impl Read for Pattern {
+    fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
+        let mut fields = Fields::of(value, problems)?;
+        let kinds = [
+            ("cyclic", PatternKind::Cyclic),
+            ("poisson", PatternKind::Poisson),
+            ("constant-rate-request", PatternKind::ConstantRateRequest),
+            ("maximum-rate-request", PatternKind::MaximumRateRequest),
+            ("bulk", PatternKind::Bulk),
+        ];
+        let pattern = match fields.word("kind", &kinds, problems)? {
+            PatternKind::Cyclic => {
+                fields.required("period", problems).map(|period| Self::Cyclic { period })
+            }
+            PatternKind::Poisson => fields
+                .required("mean-interval", problems)
+                .map(|mean_interval| Self::Poisson { mean_interval }),
+            PatternKind::ConstantRateRequest => {
+                let period = fields.required("period", problems);
+                let reply: Option<Size> = fields.required("reply", problems);
+                period.zip(reply).map(|(period, reply)| Self::ConstantRateRequest { period, reply })
+            }
+            PatternKind::MaximumRateRequest => {
+                fields.required("reply", problems).map(|reply| Self::MaximumRateRequest { reply })
+            }
+            PatternKind::Bulk => Some(Self::Bulk { total: fields.optional("total", problems) }),
+        };
+        fields.finish(problems);
+        pattern
+    }
+}
+
+impl Read for Background {
+    fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
+        let mut fields = Fields::of(value, problems)?;
+        let load = fields.required("load", problems);
+        let stations = fields.required("stations", problems);
+        let size = fields.required("size", problems);
+        fields.finish(problems);
+        Some(Self { load: load?, stations: stations?, size: size? })
+    }
+}

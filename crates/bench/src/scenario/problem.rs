@@ -1,0 +1,216 @@
+//! What is wrong with a scenario: where it stands, what was expected, what was meant.
+
+use core::fmt;
+use core::ops::Range;
+
+/// A scenario's text and where it comes from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Source {
+    /// The name of the file, as the reader knows it.
+    pub file: String,
+    /// Its text; behind that, each on its own line, what the command line set.
+    pub text: String,
+    /// How many octets of the text come from the file.
+    pub file_octets: usize,
+}
+
+impl Source {
+    /// A file alone.
+    #[must_use]
+    pub fn new(file: &str, text: &str) -> Self {
+        Self { file: file.to_owned(), text: text.to_owned(), file_octets: text.len() }
+    }
+
+    /// The name, line and column (from 1) of an octet, and that line's text.
+    fn place(&self, octet: usize) -> (&str, usize, usize, &str) {
+        let octet = octet.min(self.text.len());
+        let (name, origin) = if octet <= self.file_octets {
+            (self.file.as_str(), 0)
+        } else {
+            ("command line", self.file_octets + 1)
+        };
+        let before = self.text.get(origin..octet).unwrap_or_default();
+        let start = origin + before.rfind('\n').map_or(0, |newline| newline + 1);
+        let line = self.text.get(start..).and_then(|rest| rest.lines().next()).unwrap_or_default();
+        let column = self.text.get(start..octet).unwrap_or_default().chars().count() + 1;
+        (name, before.matches('\n').count() + 1, column, line)
+    }
+}
+
+/// How much a problem matters.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Severity {
+    /// The scenario cannot run.
+    Error,
+    /// It can, but may not do what was meant.
+    Warning,
+}
+
+/// One thing wrong with a scenario.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Problem {
+    /// How much it matters.
+    pub severity: Severity,
+    /// What is wrong, in lower case.
+    pub message: String,
+    /// The octets it is about.
+    pub span: Range<usize>,
+    /// What to write at the caret.
+    pub label: Option<String>,
+    /// What to do about it.
+    pub help: Option<String>,
+}
+
+impl Problem {
+    /// An error about these octets.
+    #[must_use]
+    pub fn error(span: Range<usize>, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self { severity: Severity::Error, message, span, label: None, help: None }
+    }
+
+    /// A warning about these octets.
+    #[must_use]
+    pub fn warning(span: Range<usize>, message: impl Into<String>) -> Self {
+        Self { severity: Severity::Warning, ..Self::error(span, message) }
+    }
+
+    /// The same with words at its caret.
+    #[must_use]
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = Some(label.into());
+        self
+    }
+
+    /// The same with advice.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// As a terminal shows it: message, place, line, caret, advice.
+    #[must_use]
+    pub fn render(&self, source: &Source) -> String {
+        let (name, number, column, line) = source.place(self.span.start);
+        let margin = " ".repeat(number.to_string().len());
+        let severity = match self.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        };
+        // A problem that goes on over lines is marked to the end of its first.
+        let rest: String = line.chars().skip(column - 1).collect();
+        let octets = self.span.end.saturating_sub(self.span.start).min(rest.len());
+        let marked = rest.char_indices().filter(|(at, _)| *at < octets).count().max(1);
+        let indent: String =
+            line.chars().take(column - 1).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
+        let label = self.label.as_ref().map(|label| format!(" {label}")).unwrap_or_default();
+        let mut shown = format!(
+            "{severity}: {message}\n{margin}--> {name}:{number}:{column}\n{margin} |\n\
+             {number} | {line}\n{margin} | {indent}{carets}{label}\n",
+            message = self.message,
+            carets = "^".repeat(marked),
+        );
+        if let Some(help) = &self.help {
+            shown.push_str(&format!("{margin} |\n{margin} = help: {help}\n"));
+        }
+        shown
+    }
+}
+
+/// A scenario that cannot run, and why.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ScenarioError {
+    /// The text that was read.
+    pub source: Source,
+    /// What is wrong with it, in order of place; at least one of them an error.
+    pub problems: Vec<Problem>,
+}
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown: Vec<String> = self.problems.iter().map(|p| p.render(&self.source)).collect();
+        f.write_str(shown.join("\n").trim_end())
+    }
+}
+
+impl core::error::Error for ScenarioError {}
+
+/// The candidate that was probably meant: the nearest one, if near enough.
+#[must_use]
+pub fn meant<'a>(written: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    candidates
+        .into_iter()
+        .map(|candidate| (distance(written, candidate), candidate))
+        .filter(|(steps, candidate)| *steps <= (candidate.chars().count() / 3).max(1))
+        .min()
+        .map(|(_, candidate)| candidate)
+}
+
+/// Insertions, removals, replacements and swaps of neighbours between two words (optimal string
+/// alignment), where case and the choice of `-` or `_` count nothing.
+fn distance(one: &str, other: &str) -> usize {
+    let letters = |word: &str| -> Vec<char> {
+        word.to_lowercase().chars().map(|c| if c == '_' { '-' } else { c }).collect()
+    };
+    let (one, other) = (letters(one), letters(other));
+    let mut rows: [Vec<usize>; 3] = [Vec::new(), Vec::new(), (0..=other.len()).collect()];
+    for (i, a) in one.iter().enumerate() {
+        rows.rotate_left(1);
+        let [before_last, last, row] = &mut rows;
+        *row = vec![i + 1];
+        for (j, b) in other.iter().enumerate() {
+            let replaced = last[j] + usize::from(a != b);
+            let mut least = replaced.min(last[j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && *a == other[j - 1] && one[i - 1] == *b {
+                least = least.min(before_last[j - 1] + 1);
+            }
+            row.push(least);
+        }
+    }
+    rows[2][other.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_word_is_meant_and_no_far_one() {
+        let keys = ["period", "pattern", "peer", "mean-interval"];
+        assert_eq!(meant("perod", keys), Some("period"));
+        assert_eq!(meant("peroid", keys), Some("period"));
+        assert_eq!(meant("mean_interval", keys), Some("mean-interval"));
+        assert_eq!(meant("PERIOD", keys), Some("period"));
+        assert_eq!(meant("colour", keys), None);
+    }
+
+    #[test]
+    fn distances_by_hand() {
+        for (one, other, steps) in
+            [("", "abc", 3), ("abc", "abc", 0), ("acb", "abc", 1), ("kitten", "sitting", 3)]
+        {
+            assert_eq!(distance(one, other), steps, "{one} {other}");
+            assert_eq!(distance(other, one), steps, "{other} {one}");
+        }
+    }
+
+    #[test]
+    fn a_place_behind_the_file_is_the_command_line() {
+        let mut source = Source::new("a.toml", "seed = 1\n");
+        source.text.push_str("\nbackground.load = 30\n");
+        let problem = Problem::error(10 + 18..10 + 20, "expected a share");
+        assert_eq!(
+            problem.render(&source),
+            "error: expected a share\n --> command line:1:19\n  |\n\
+             1 | background.load = 30\n  |                   ^^\n"
+        );
+    }
+
+    #[test]
+    fn a_problem_over_many_lines_is_marked_on_its_first() {
+        let source = Source::new("a.toml", "x = [\n 1,\n]\n");
+        let shown = Problem::warning(4..11, "odd").label("here").render(&source);
+        assert!(shown.ends_with("1 | x = [\n  |     ^ here\n"), "{shown}");
+    }
+}

@@ -1,0 +1,421 @@
+//! Which keys take which values in turn: from one scenario to all its points.
+//!
+//! A value is set in the TOML tree before the tree is read, so that a wrong one is found where it
+//! was written. Paths vary in alphabetical order, the last of them fastest.
+
+use crate::scenario::fields::{Fields, Placed};
+use crate::scenario::problem::{Problem, ScenarioError, Severity, Source};
+use crate::scenario::quantity::Decimal;
+use crate::scenario::{Scenario, check, parse};
+use core::ops::Range;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use toml::de::{DeTable, DeValue};
+
+/// The most points of a study.
+const MOST_POINTS: usize = 10_000;
+
+/// A scenario and all its points.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Study {
+    /// What was read.
+    pub source: Source,
+    /// The points in their order; at least one.
+    pub points: Vec<Point>,
+    /// What may not be as it was meant.
+    pub warnings: Vec<Problem>,
+}
+
+impl Study {
+    /// The scenario of the first point, with everything that varies.
+    #[must_use]
+    pub fn scenario(&self) -> &Scenario {
+        &self.points.first().expect("a study has at least one point").scenario
+    }
+}
+
+/// One setting of everything that varies.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Point {
+    /// Its place among the points, from 0.
+    pub index: usize,
+    /// What was set, by dotted path, in one spelling.
+    pub settings: BTreeMap<String, String>,
+    /// The scenario with that set.
+    pub scenario: Scenario,
+}
+
+/// A key set from outside the file, in place of what the file says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Setting {
+    /// Its dotted path: `background.load`, `flow.status.size`.
+    pub path: String,
+    /// What it takes in turn.
+    pub values: Values,
+}
+
+/// What a key set from outside takes in turn.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Values {
+    /// These.
+    List(Vec<String>),
+    /// From one to another, both included, in steps.
+    Range {
+        /// The first.
+        from: String,
+        /// The last, if the steps meet it.
+        to: String,
+        /// From one to the next.
+        step: String,
+    },
+}
+
+/// How a file writes what a key takes in turn.
+pub(in crate::scenario) struct AxisSchema;
+
+impl JsonSchema for AxisSchema {
+    fn schema_name() -> Cow<'static, str> {
+        "Axis".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let value = serde_json::json!({ "type": ["string", "number", "boolean"] });
+        let range = serde_json::json!({
+            "type": "object",
+            "properties": { "from": value, "to": value, "step": value },
+            "required": ["from", "to", "step"],
+            "additionalProperties": false,
+        });
+        json_schema!({
+            "description": "values in turn, or a range with both ends included",
+            "oneOf": [{ "type": "array", "items": value, "minItems": 1 }, range],
+        })
+    }
+}
+
+/// Reads a scenario and all its points.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub fn load(text: &str, file: &str) -> Result<Study, ScenarioError> {
+    load_with(text, file, &[])
+}
+
+/// Reads a scenario with some of its keys set from outside.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub fn load_with(text: &str, file: &str, settings: &[Setting]) -> Result<Study, ScenarioError> {
+    let mut source = Source::new(file, text);
+    let added = append(&mut source, settings);
+    let (document, faults) = DeTable::parse_recoverable(text);
+    let mut problems: Vec<Problem> = faults.iter().map(|fault| not_toml(fault, &source)).collect();
+    if !problems.is_empty() {
+        return Err(ScenarioError { source, problems });
+    }
+    let mut axes = axes_of(document.get_ref(), &mut problems);
+    for (setting, spans) in settings.iter().zip(added) {
+        let axis = axis_from_outside(setting, spans, &mut problems);
+        axes.insert(setting.path.clone(), axis);
+    }
+    let document = toml::Spanned::new(document.span(), DeValue::Table(document.into_inner()));
+    let points = points(&document, &axes, &mut problems);
+    problems.sort_by_key(|problem| (problem.span.start, problem.span.end, problem.severity));
+    problems.dedup();
+    if problems.iter().any(|problem| problem.severity == Severity::Error) || points.is_empty() {
+        return Err(ScenarioError { source, problems });
+    }
+    Ok(Study { source, points, warnings: problems })
+}
+
+/// What the TOML reader complains of.
+fn not_toml(fault: &toml::de::Error, source: &Source) -> Problem {
+    let end = source.file_octets;
+    let span = fault.span().unwrap_or(end..end);
+    let begins_a_word =
+        source.text.get(span.start..).is_some_and(|rest| rest.starts_with(char::is_alphabetic));
+    let problem = Problem::error(span, fault.message().trim().to_owned());
+    if begins_a_word { problem.help("text is written in quotes") } else { problem }
+}
+
+/// Appends what was set from outside to the text, a line each; where each value stands.
+fn append(source: &mut Source, settings: &[Setting]) -> Vec<Vec<Range<usize>>> {
+    let mut places = Vec::new();
+    source.text.push('\n');
+    for Setting { path, values } in settings {
+        let mut line =
+            vec![Range { start: source.text.len(), end: source.text.len() + path.len() }];
+        source.text.push_str(path);
+        let values: Vec<&String> = match values {
+            Values::List(values) => values.iter().collect(),
+            Values::Range { from, to, step } => vec![from, to, step],
+        };
+        for (index, value) in values.into_iter().enumerate() {
+            source.text.push_str(if index == 0 { " = " } else { ", " });
+            line.push(source.text.len()..source.text.len() + value.len());
+            source.text.push_str(value);
+        }
+        source.text.push('\n');
+        places.push(line);
+    }
+    places
+}
+
+/// What one key takes in turn.
+struct Axis<'a> {
+    /// The place of the key.
+    key: Range<usize>,
+    /// The values.
+    values: Vec<Value<'a>>,
+}
+
+/// A value a key takes.
+enum Value<'a> {
+    /// As the document has it.
+    Placed(Placed<'a>),
+    /// Worked out, or from outside: its text and its place.
+    Text(String, Range<usize>),
+}
+
+impl Value<'_> {
+    /// The value and its place. A text is a number, true or false, or else a string.
+    fn placed(&self) -> Placed<'_> {
+        let (text, place) = match self {
+            Value::Placed(placed) => return placed.clone(),
+            Value::Text(text, place) => (text, place.clone()),
+        };
+        let value = match DeValue::parse(text).map(toml::Spanned::into_inner) {
+            Ok(DeValue::Array(_) | DeValue::Table(_) | DeValue::Datetime(_)) | Err(_) => {
+                DeValue::String(Cow::Borrowed(text))
+            }
+            Ok(simple) => simple,
+        };
+        toml::Spanned::new(place, value)
+    }
+}
+
+/// Reads `vary` of the document.
+fn axes_of<'a>(document: &DeTable<'a>, problems: &mut Vec<Problem>) -> BTreeMap<String, Axis<'a>> {
+    let mut axes = BTreeMap::new();
+    let Some(vary) = document.get("vary") else { return axes };
+    let DeValue::Table(table) = vary.get_ref() else {
+        problems.push(Problem::error(vary.span(), "expected a table of paths and their values"));
+        return axes;
+    };
+    for (key, value) in table {
+        let path = key.get_ref().clone().into_owned();
+        let values = match value.get_ref() {
+            DeValue::Array(items) => items.iter().cloned().map(Value::Placed).collect(),
+            DeValue::Table(_) => range_of(value, problems),
+            _ => {
+                let problem = Problem::error(value.span(), "expected a list of values or a range");
+                let help = "write { from = \"0 %\", to = \"70 %\", step = \"5 %\" }";
+                problems.push(problem.help(help));
+                continue;
+            }
+        };
+        if values.is_empty() {
+            // A wrong range has been complained of already.
+            if value.get_ref().is_array() {
+                problems.push(Problem::error(value.span(), "there is no value to take"));
+            }
+            continue;
+        }
+        axes.insert(path, Axis { key: key.span(), values });
+    }
+    axes
+}
+
+fn range_of<'a>(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Vec<Value<'a>> {
+    let Some(mut fields) = Fields::of(value, problems) else { return Vec::new() };
+    let mut ends = Vec::new();
+    for key in ["from", "to", "step"] {
+        match fields.value(key) {
+            Some(end) => ends.push((text_of(end.get_ref()), end.span())),
+            None => problems.push(Problem::error(fields.span(), format!("missing key `{key}`"))),
+        }
+    }
+    fields.finish(problems);
+    match <[(String, Range<usize>); 3]>::try_from(ends) {
+        Ok(ends) => steps(&ends, problems),
+        Err(_) => Vec::new(),
+    }
+}
+
+/// Reads a key set from outside.
+fn axis_from_outside<'a>(
+    setting: &Setting,
+    mut places: Vec<Range<usize>>,
+    problems: &mut Vec<Problem>,
+) -> Axis<'a> {
+    let key = places.remove(0);
+    let values = match &setting.values {
+        Values::List(values) => {
+            values.iter().cloned().zip(places).map(|(v, at)| Value::Text(v, at)).collect()
+        }
+        Values::Range { from, to, step } => {
+            let texts = [from, to, step].into_iter().cloned().zip(places);
+            match <[(String, Range<usize>); 3]>::try_from(texts.collect::<Vec<_>>()) {
+                Ok(ends) => steps(&ends, problems),
+                Err(_) => Vec::new(),
+            }
+        }
+    };
+    if values.is_empty() && problems.is_empty() {
+        problems.push(Problem::error(key.clone(), "there is no value to take"));
+    }
+    Axis { key, values }
+}
+
+/// All values of a range: from, to and step with their places, in numbers of one unit.
+fn steps<'a>(ends: &[(String, Range<usize>); 3], problems: &mut Vec<Problem>) -> Vec<Value<'a>> {
+    let [(from, place), (to, to_place), (step, step_place)] = ends;
+    let mut fail = |place: &Range<usize>, message: String| {
+        problems.push(Problem::error(place.clone(), message));
+        Vec::new()
+    };
+    let [Some(first), Some(last), Some(each)] = [from, to, step].map(|text| Decimal::read(text))
+    else {
+        return fail(place, "a range needs numbers, each with its unit".to_owned());
+    };
+    if first.unit != each.unit {
+        return fail(step_place, format!("the step is not in \"{}\" as `from` is", first.unit));
+    }
+    if first.unit != last.unit {
+        return fail(to_place, format!("the end is not in \"{}\" as `from` is", first.unit));
+    }
+    let decimals = first.decimals.max(last.decimals).max(each.decimals);
+    let scaled =
+        |number: &Decimal<'_>| u128::from(number.digits) * 10_u128.pow(decimals - number.decimals);
+    let (low, high, each) = (scaled(&first), scaled(&last), scaled(&each));
+    if each == 0 || low > high {
+        return fail(step_place, "a range climbs from `from` to `to`".to_owned());
+    }
+    if (high - low) / each >= MOST_POINTS as u128 {
+        return fail(step_place, format!("more than {MOST_POINTS} steps"));
+    }
+    (0..=(high - low) / each)
+        .map(|index| {
+            let digits = u64::try_from(low + index * each).unwrap_or(u64::MAX);
+            let number = Decimal { digits, decimals, unit: first.unit };
+            Value::Text(spelled(&number.to_string()), place.clone())
+        })
+        .collect()
+}
+
+/// A value as text: strings without quotes.
+fn text_of(value: &DeValue<'_>) -> String {
+    match value {
+        DeValue::String(text) => text.clone().into_owned(),
+        DeValue::Integer(integer) => integer.to_string(),
+        DeValue::Float(float) => float.to_string(),
+        DeValue::Boolean(truth) => truth.to_string(),
+        _ => String::new(),
+    }
+}
+
+/// A text in one spelling: numbers without idle zeros, one space before the unit.
+fn spelled(text: &str) -> String {
+    Decimal::read(text).map_or_else(|| text.to_owned(), |number| number.to_string())
+}
+
+/// Reads the scenario of every point.
+fn points(
+    document: &Placed<'_>,
+    axes: &BTreeMap<String, Axis<'_>>,
+    problems: &mut Vec<Problem>,
+) -> Vec<Point> {
+    let count = axes.values().try_fold(1_usize, |product, axis| {
+        product.checked_mul(axis.values.len()).filter(|count| *count <= MOST_POINTS)
+    });
+    let Some(count) = count else {
+        let place = axes.values().next().map_or(document.span(), |axis| axis.key.clone());
+        problems.push(Problem::error(place, format!("more than {MOST_POINTS} points")));
+        return Vec::new();
+    };
+    let vary: BTreeMap<String, Vec<toml::Value>> = axes
+        .iter()
+        .map(|(path, axis)| (path.clone(), axis.values.iter().filter_map(simple).collect()))
+        .collect();
+    let mut points = Vec::new();
+    for index in 0..count {
+        let mut tree = document.clone();
+        let mut settings = BTreeMap::new();
+        let mut remaining = index;
+        // The last path varies fastest, as the last digit of a number does.
+        for (path, axis) in axes.iter().rev() {
+            let value = &axis.values[remaining % axis.values.len()];
+            remaining /= axis.values.len();
+            let placed = value.placed();
+            settings.insert(path.clone(), spelled(&text_of(placed.get_ref())));
+            if let Err(message) = set(&mut tree, path, &axis.key, placed) {
+                problems.push(Problem::error(axis.key.clone(), message));
+            }
+        }
+        let before = problems.len();
+        let scenario = parse::scenario(&tree, problems);
+        if let Some(scenario) = scenario.filter(|_| problems.len() == before) {
+            check::check(&scenario, &tree, problems);
+            points.push(Point {
+                index,
+                settings,
+                scenario: Scenario { vary: vary.clone(), ..scenario },
+            });
+        }
+        if problems.iter().filter(|problem| problem.severity == Severity::Error).count() > 20 {
+            break;
+        }
+    }
+    points
+}
+
+/// A value to vary as the effective scenario shows it.
+fn simple(value: &Value<'_>) -> Option<toml::Value> {
+    Some(match value.placed().get_ref() {
+        DeValue::String(text) => toml::Value::String(spelled(text)),
+        DeValue::Integer(integer) => {
+            toml::Value::Integer(i64::from_str_radix(integer.as_str(), integer.radix()).ok()?)
+        }
+        DeValue::Float(float) => toml::Value::Float(float.as_str().parse().ok()?),
+        DeValue::Boolean(truth) => toml::Value::Boolean(*truth),
+        DeValue::Datetime(_) | DeValue::Array(_) | DeValue::Table(_) => return None,
+    })
+}
+
+/// Sets the value at a dotted path, making tables on the way. In a list of tables a part of the
+/// path is the `name` of one of them.
+fn set<'a>(
+    tree: &mut Placed<'a>,
+    path: &str,
+    key: &Range<usize>,
+    value: Placed<'a>,
+) -> Result<(), String> {
+    if matches!(value.get_ref(), DeValue::Array(_) | DeValue::Table(_) | DeValue::Datetime(_)) {
+        return Err("only strings, numbers, true and false can vary".to_owned());
+    }
+    if path.split('.').any(str::is_empty) || path.split('.').next() == Some("vary") {
+        return Err(format!("\"{path}\" is no path of keys with dots between"));
+    }
+    let mut slot = tree;
+    for part in path.split('.') {
+        let name: Cow<'a, str> = Cow::Owned(part.to_owned());
+        slot = match slot.get_mut() {
+            DeValue::Table(table) => {
+                let empty = toml::Spanned::new(key.clone(), DeValue::Table(DeTable::new()));
+                table.entry(toml::Spanned::new(key.clone(), name)).or_insert(empty)
+            }
+            DeValue::Array(items) => items
+                .iter_mut()
+                .find(|item| {
+                    item.get_ref().get("name").and_then(|n| n.get_ref().as_str()) == Some(part)
+                })
+                .ok_or_else(|| format!("nothing in the list has the name \"{part}\""))?,
+            _ => return Err(format!("\"{part}\" is no key: what stands before it is no table")),
+        };
+    }
+    *slot = value;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

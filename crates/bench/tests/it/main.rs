@@ -1,0 +1,36 @@
+//! Scenarios run from text to report.
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail by panicking")]
+
+mod report;
+mod runs;
+
+use bench::scenario::{Setting, Study, Values, load_with};
+
+/// One flow on an ideal wire at 10 Mbit/s and 5 us; everything else is set by tests.
+const QUIET: &str = r#"version = 1
+title = "quiet"
+stop = { after = "1 s" }
+medium = { kind = "ideal", rate = "10 Mbit/s", delay = "5 us" }
+stations = { count = 2, prefix = "s" }
+
+[[flow]]
+name = "status"
+from = "s-1"
+to = "s-2"
+service = "datagram"
+pattern = { kind = "cyclic", period = "20 ms" }
+size = "200 B"
+deadline = "1 ms"
+"#;
+
+/// The text with keys set, each to one value.
+fn study(text: &str, settings: &[(&str, &str)]) -> Study {
+    let settings: Vec<Setting> = settings
+        .iter()
+        .map(|(path, value)| Setting {
+            path: (*path).to_owned(),
+            values: Values::List(vec![(*value).to_owned()]),
+        })
+        .collect();
+    load_with(text, "test.toml", &settings).unwrap_or_else(|error| panic!("{error}"))
+}

@@ -1,0 +1,169 @@
+//! Runs give what arithmetic says, the same each time.
+
+use crate::{QUIET, study};
+use bench::run::{Plan, Watch, run, run_all, run_watched};
+use bench::sample::{FlowSample, Sample};
+use bench::scenarios;
+use core::cell::Cell;
+use core::ops::ControlFlow;
+use core::sync::atomic::AtomicBool;
+
+fn only_flow(settings: &[(&str, &str)]) -> FlowSample {
+    let study = study(QUIET, settings);
+    let mut sample = run(&study.points[0], "hash", 0).unwrap();
+    assert_eq!(sample.flows.len(), 1);
+    sample.flows.remove(0)
+}
+
+fn text(sample: &Sample) -> String {
+    serde_json::to_string(sample).unwrap()
+}
+
+#[test]
+fn a_datagram_takes_its_bits_and_the_way() {
+    // 8 preamble + 14 MAC + 3 LLC + 200 + 4 FCS = 229 octets: 183.2 us, and 5 us on the way.
+    let flow = only_flow(&[]);
+    assert_eq!((flow.delay.min_ns, flow.delay.max_ns), (Some(188_200), Some(188_200)));
+    // Due at 0, 20, ..., 980 ms.
+    assert_eq!((flow.sent, flow.delivered, flow.lost, flow.missed), (50, 50, 0, Some(0)));
+    // 50 x 200 octets from 0 to 980.1882 ms.
+    let expected = 50.0 * 1_600.0 / 0.980_188_2;
+    assert!((flow.throughput_bits_per_second.unwrap() / expected - 1.0).abs() < 1e-12);
+}
+
+#[test]
+fn a_message_over_a_connection_takes_its_headers_too() {
+    // 8 + 14 + 3 + 1 inactive CLNP + 9 DT with checksum + 200 + 4 = 239 octets: 191.2 us, and 5 us.
+    // The extended format's DT has 3 octets more, and is 4 shorter without checksum.
+    let connected = |extended, checksum| {
+        only_flow(&[
+            ("flow.status.service", "class-4"),
+            ("flow.status.messages", "40"),
+            ("transport.extended", extended),
+            ("transport.checksum", checksum),
+        ])
+    };
+    assert_eq!(connected("true", "true").delay.min_ns, Some(198_600));
+    assert_eq!(connected("true", "false").delay.min_ns, Some(195_400));
+    let flow = connected("false", "true");
+    assert_eq!(flow.delay.min_ns, Some(196_200));
+    assert_eq!((flow.sent, flow.delivered, flow.done), (40, 40, true));
+    assert!(flow.setup_ns.is_some() && flow.end.is_some_and(|end| end.orderly));
+}
+
+#[test]
+fn a_deadline_shorter_than_the_way_is_always_missed() {
+    let flow = only_flow(&[("flow.status.deadline", "188199 ns")]);
+    assert_eq!(flow.missed, Some(50));
+    assert_eq!(only_flow(&[("flow.status.deadline", "188200 ns")]).missed, Some(0));
+}
+
+#[test]
+fn faults_befall_datagrams_as_planned() {
+    let lost = only_flow(&[("faults.loss", "100 %")]);
+    assert_eq!((lost.sent, lost.delivered, lost.lost, lost.missed), (50, 0, 50, Some(50)));
+    let copied = only_flow(&[("faults.duplicate", "100 %")]);
+    assert_eq!((copied.delivered, copied.duplicated), (50, 50));
+    let late = only_flow(&[("faults.delay", "3 ms")]);
+    assert_eq!(late.delay.max_ns, Some(3_188_200));
+}
+
+#[test]
+fn a_connection_delivers_everything_over_a_path_that_loses_copies_and_reorders() {
+    let flow = only_flow(&[
+        ("flow.status.service", "class-4"),
+        ("faults.loss", "10 %"),
+        ("faults.duplicate", "10 %"),
+        ("faults.reorder", "10 %"),
+        ("flow.status.messages", "40"),
+        ("stop.after", "60 s"),
+    ]);
+    assert_eq!((flow.sent, flow.delivered, flow.lost, flow.done), (40, 40, 0, true));
+    assert_eq!((flow.duplicated, flow.out_of_order, flow.damaged), (0, 0, 0));
+    assert!(flow.delay.max_ns > Some(100_000_000), "no loss cost a T1");
+}
+
+#[test]
+fn requests_are_answered() {
+    // 64-octet request: 8 + 14 + 3 + 64 + 4 = 93 octets, 74.4 us + 5; the answer of 400 octets:
+    // 429, 343.2 us + 5.
+    let toml = QUIET.replace("cyclic\", ", "constant-rate-request\", reply = \"400 B\", ");
+    let study = study(&toml, &[("flow.status.size", "64 B")]);
+    let sample = run(&study.points[0], "hash", 0).unwrap();
+    let flow = &sample.flows[0];
+    assert_eq!((flow.sent, flow.delivered, flow.answered, flow.missed), (50, 50, 50, Some(0)));
+    assert_eq!((flow.response.min_ns, flow.response.max_ns), (Some(427_600), Some(427_600)));
+}
+
+#[test]
+fn a_run_is_a_function_of_scenario_and_seed() {
+    let toml = scenarios::get("status-csma").unwrap().text;
+    let settings = [("background.load", "40 %"), ("flow.status.messages", "50")];
+    let first = study(toml, &settings);
+    let sample = |replication| text(&run(&first.points[0], "hash", replication).unwrap());
+    assert_eq!(sample(0), sample(0));
+    assert_ne!(sample(0), sample(1));
+    let other = study(toml, &[settings[0], settings[1], ("seed", "2")]);
+    let other = run(&other.points[0], "hash", 0).unwrap();
+    assert_ne!(other.flows[0].delay, run(&first.points[0], "hash", 0).unwrap().flows[0].delay);
+}
+
+#[test]
+fn threads_do_not_change_samples_nor_their_order() {
+    let study = study(scenarios::get("bulk").unwrap().text, &[("flow.transfer.size", "500 B")]);
+    let all = |jobs| {
+        let mut lines = Vec::new();
+        let plan = Plan { replications: Some(1), jobs };
+        run_all(&study, plan, &AtomicBool::new(false), |sample| {
+            lines.push(text(&sample));
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+        lines
+    };
+    let serial = all(1);
+    assert_eq!(serial.len(), 6);
+    assert_eq!(serial, all(3));
+}
+
+#[test]
+fn breaking_off_makes_no_further_samples() {
+    let study = study(QUIET, &[]);
+    let mut told = 0;
+    let plan = Plan { replications: Some(100), jobs: 2 };
+    run_all(&study, plan, &AtomicBool::new(false), |_| {
+        told += 1;
+        if told == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })
+    .unwrap();
+    assert_eq!(told, 3);
+}
+
+#[test]
+fn an_interrupted_run_says_so_and_keeps_what_it_has() {
+    let study = study(QUIET, &[]);
+    let asked = Cell::new(0);
+    let mut frames = 0;
+    let is_interrupted = || {
+        asked.set(asked.get() + 1);
+        asked.get() > 4
+    };
+    let mut watch = Watch { tap: &mut |_| frames += 1, is_interrupted: &is_interrupted };
+    let sample = run_watched(&study.points[0], "hash", 0, &mut watch).unwrap();
+    assert!(!sample.complete);
+    // Four slices of 50 ms: due at 0, 20, ..., 200 ms; the last is on the wire when the run stops.
+    assert_eq!(sample.flows[0].sent, 11);
+    assert_eq!((sample.flows[0].delivered, frames), (10, 10));
+}
+
+#[test]
+fn the_short_scenario_runs_clean() {
+    let study = study(scenarios::get("status-short").unwrap().text, &[]);
+    let sample = run(&study.points[0], "hash", 0).unwrap();
+    assert!(sample.complete);
+    for flow in &sample.flows {
+        assert!(flow.sent > 10, "{}: {}", flow.name, flow.sent);
+        let clean = (flow.lost, flow.damaged, flow.duplicated, flow.not_taken);
+        assert_eq!(clean, (0, 0, 0, 0), "{}", flow.name);
+    }
+}
