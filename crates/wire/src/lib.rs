@@ -7,12 +7,15 @@
 #![deny(clippy::indexing_slicing)]
 
 pub mod addr;
+pub mod capture;
 pub mod checksum;
 pub mod clnp;
 pub mod dissect;
 pub mod llc;
 pub mod mac;
 pub mod packet;
+pub mod pcap;
+pub mod pcapng;
 pub mod read;
 pub mod snap;
 pub mod time;

@@ -1,0 +1,152 @@
+//! The buffer a capture is read into.
+
+use super::{CaptureError, MAX_RECORD_OCTETS};
+use std::io::{self, Read};
+
+/// Fits into the second-level cache; larger buffers are slower.
+const BUFFER_OCTETS: usize = 512 << 10;
+
+/// Which octet of an integer comes first in a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Order {
+    Big,
+    Little,
+}
+
+impl Order {
+    #[inline]
+    pub(crate) const fn u16(self, octets: [u8; 2]) -> u16 {
+        match self {
+            Self::Big => u16::from_be_bytes(octets),
+            Self::Little => u16::from_le_bytes(octets),
+        }
+    }
+
+    #[inline]
+    pub(crate) const fn u32(self, octets: [u8; 4]) -> u32 {
+        match self {
+            Self::Big => u32::from_be_bytes(octets),
+            Self::Little => u32::from_le_bytes(octets),
+        }
+    }
+
+    pub(crate) const fn i64(self, octets: [u8; 8]) -> i64 {
+        match self {
+            Self::Big => i64::from_be_bytes(octets),
+            Self::Little => i64::from_le_bytes(octets),
+        }
+    }
+}
+
+enum State {
+    Open,
+    Ended,
+    /// The packed file ended before what it packs.
+    Cut,
+    Failed(CaptureError),
+}
+
+/// Octets of a file, read ahead. Grows beyond its first size only as octets arrive, so that a length
+/// alone never costs memory.
+pub(crate) struct Source {
+    read: Box<dyn Read + Send>,
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+    /// Of the octet at `start`.
+    offset: u64,
+    state: State,
+}
+
+impl Source {
+    pub(crate) fn new(read: Box<dyn Read + Send>) -> Self {
+        let buffer = vec![0; BUFFER_OCTETS];
+        Self { read, buffer, start: 0, end: 0, offset: 0, state: State::Open }
+    }
+
+    #[cfg(test)]
+    pub(super) fn room(&self) -> usize {
+        self.buffer.len()
+    }
+
+    /// Of the next octet.
+    pub(crate) const fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// At least the next `octets` octets without taking them; `None` if the file ends just here.
+    #[inline]
+    pub(crate) fn whole(&mut self, octets: usize) -> Result<Option<&[u8]>, CaptureError> {
+        if self.end - self.start < octets {
+            self.fill(octets)?;
+            if self.end - self.start < octets {
+                return match self.state {
+                    State::Ended if self.end == self.start => Ok(None),
+                    _ => Err(CaptureError::CutShort { offset: self.offset }),
+                };
+            }
+        }
+        Ok(self.buffer.get(self.start..self.end))
+    }
+
+    /// Takes the next `octets` octets, which [`whole`](Self::whole) has shown to be there.
+    #[inline]
+    pub(crate) fn take(&mut self, octets: usize) -> &[u8] {
+        let start = self.start;
+        self.start = self.end.min(start + octets);
+        self.offset += (self.start - start) as u64;
+        self.buffer.get(start..self.start).unwrap_or_default()
+    }
+
+    /// Reads until `octets` octets are there or no more come.
+    #[cold]
+    fn fill(&mut self, octets: usize) -> Result<(), CaptureError> {
+        if octets > MAX_RECORD_OCTETS {
+            return Err(CaptureError::TooLong { offset: self.offset, octets: octets as u64 });
+        }
+        self.buffer.copy_within(self.start..self.end, 0);
+        self.end -= self.start;
+        self.start = 0;
+        while self.end < octets {
+            match &self.state {
+                State::Open => {}
+                State::Ended | State::Cut => return Ok(()),
+                State::Failed(error) => return Err(error.clone()),
+            }
+            if self.end == self.buffer.len() {
+                self.buffer.resize(2 * self.end, 0);
+            }
+            match self.read.read(self.buffer.get_mut(self.end..).unwrap_or_default()) {
+                Ok(0) => self.state = State::Ended,
+                Ok(count) => self.end += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                    self.state = State::Cut;
+                }
+                Err(error) => {
+                    self.state = State::Failed(unreadable(self.offset + self.end as u64, &error));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn unreadable(offset: u64, error: &io::Error) -> CaptureError {
+    CaptureError::Unreadable { offset, kind: error.kind(), reason: error.to_string() }
+}
+
+/// Fails once more with an error that has been met before.
+pub(super) struct Failing(io::ErrorKind, String);
+
+impl Failing {
+    pub(super) fn new(error: io::Error) -> Self {
+        Self(error.kind(), error.to_string())
+    }
+}
+
+impl Read for Failing {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        Err(io::Error::new(self.0, self.1.clone()))
+    }
+}

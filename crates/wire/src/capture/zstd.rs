@@ -1,0 +1,91 @@
+//! A zstd file as its octets: one frame after the other (RFC 8878).
+
+use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+use std::io::{self, BufRead, BufReader, Read};
+
+/// What zstd's own command accepts unless told otherwise. RFC 8878 3.1.1.1.2 asks for 8 MiB.
+const MAX_WINDOW_OCTETS: u64 = 128 << 20;
+
+/// Octets of a file that knows whether it has been read to its end.
+struct Packed {
+    read: BufReader<Box<dyn Read + Send>>,
+    ended: bool,
+}
+
+impl Read for Packed {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.read.read(buffer)?;
+        self.ended |= count == 0 && !buffer.is_empty();
+        Ok(count)
+    }
+}
+
+/// Unpacks all frames of a file and skips those that are to be skipped.
+pub(super) struct Frames {
+    packed: Packed,
+    decoder: Box<FrameDecoder>,
+    inside: bool,
+}
+
+impl Frames {
+    pub(super) fn new(read: Box<dyn Read + Send>) -> Self {
+        let mut decoder = Box::new(FrameDecoder::new());
+        decoder.set_max_window_size(MAX_WINDOW_OCTETS);
+        let packed = Packed { read: BufReader::with_capacity(64 << 10, read), ended: false };
+        Self { packed, decoder, inside: false }
+    }
+
+    /// Whether there is another frame to go into.
+    fn enter(&mut self) -> io::Result<bool> {
+        while !self.packed.read.fill_buf()?.is_empty() {
+            match self.decoder.reset(&mut self.packed) {
+                Ok(()) => {
+                    self.inside = true;
+                    return Ok(true);
+                }
+                Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
+                    length,
+                    ..
+                })) => {
+                    let mut skipped = (&mut self.packed).take(u64::from(length));
+                    if io::copy(&mut skipped, &mut io::sink())? < u64::from(length) {
+                        return Err(io::ErrorKind::UnexpectedEof.into());
+                    }
+                }
+                Err(error) => return Err(self.failed(error)),
+            }
+        }
+        Ok(false)
+    }
+
+    /// A file that ends inside a frame is cut, not broken.
+    fn failed(&self, error: FrameDecoderError) -> io::Error {
+        if self.packed.ended {
+            io::ErrorKind::UnexpectedEof.into()
+        } else {
+            io::Error::new(io::ErrorKind::InvalidData, error.to_string())
+        }
+    }
+}
+
+impl Read for Frames {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            if !self.inside && !self.enter()? {
+                return Ok(0);
+            }
+            while self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
+                let strategy = BlockDecodingStrategy::UptoBlocks(1);
+                if let Err(error) = self.decoder.decode_blocks(&mut self.packed, strategy) {
+                    return Err(self.failed(error));
+                }
+            }
+            let count = self.decoder.read(buffer)?;
+            if count > 0 || buffer.is_empty() {
+                return Ok(count);
+            }
+            self.inside = false;
+        }
+    }
+}

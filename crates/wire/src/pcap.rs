@@ -1,0 +1,338 @@
+//! pcap, the capture format of libpcap and tcpdump (draft-ietf-opsawg-pcap).
+//!
+//! A header of 24 octets, then records: seconds, fraction, captured length, original length, octets.
+//! Whoever wrote the file chose the order of octets and whether fractions are microseconds or
+//! nanoseconds; the magic number tells. Reading goes through [`Capture`](crate::capture::Capture).
+//!
+//! Not here: the time zone and accuracy of the header, which nobody sets.
+
+use crate::capture::{
+    CaptureError, Interface, MAX_RECORD_OCTETS, Order, Record, Resolution, SNAP_OCTETS, Source,
+    lengths,
+};
+use crate::dissect::Link;
+use crate::time::Instant;
+use std::io::{self, Write};
+
+const FILE_HEADER_OCTETS: usize = 24;
+const RECORD_HEADER_OCTETS: usize = 16;
+/// The header of records in files of a patched libpcap of the 1990s: the usual one, then the index
+/// of the interface, a protocol, a packet type and a pad octet.
+const PATCHED_RECORD_HEADER_OCTETS: usize = 24;
+
+const MICRO: u32 = 0xA1B2_C3D4;
+const NANO: u32 = 0xA1B2_3C4D;
+const PATCHED: u32 = 0xA1B2_CD34;
+
+/// Set in the link type if the highest four bits count the FCS, in units of two octets.
+const FCS_IS_TOLD: u32 = 0x0400_0000;
+const NANOS_PER_SECOND: u64 = 1_000_000_000;
+
+/// The order of octets and the meaning of the magic number that a file begins with.
+fn magic(octets: [u8; 4]) -> Option<(Order, u32)> {
+    [Order::Big, Order::Little]
+        .map(|order| (order, order.u32(octets)))
+        .into_iter()
+        .find(|(_, magic)| [MICRO, NANO, PATCHED].contains(magic))
+}
+
+pub(crate) fn is_magic(octets: [u8; 4]) -> bool {
+    magic(octets).is_some()
+}
+
+/// In which order a record has its lengths.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Lengths {
+    /// The captured one first, as version 2.4 has them.
+    CapturedFirst,
+    /// Version 2.3 had writers of both kinds. The captured one is the smaller.
+    Either,
+    /// Before version 2.3.
+    OriginalFirst,
+}
+
+/// What is known of a file from its header.
+#[derive(Debug)]
+pub(crate) struct Reader {
+    order: Order,
+    nanos_per_fraction: u64,
+    record_header_octets: usize,
+    lengths: Lengths,
+    fcs_octets: usize,
+    interface: Interface,
+}
+
+impl Reader {
+    pub(crate) fn open(source: &mut Source) -> Result<Self, CaptureError> {
+        let offset = source.offset();
+        let reader = source
+            .whole(FILE_HEADER_OCTETS)?
+            .and_then(|octets| octets.first_chunk())
+            .map(Self::from_header)
+            .ok_or(CaptureError::CutShort { offset })??;
+        source.take(FILE_HEADER_OCTETS);
+        Ok(reader)
+    }
+
+    fn from_header(header: &[u8; FILE_HEADER_OCTETS]) -> Result<Self, CaptureError> {
+        let (words, _) = header.as_chunks::<4>();
+        let &[first, version, _, _, snap, link] = words else {
+            return Err(CaptureError::CutShort { offset: 0 });
+        };
+        let Some((order, magic)) = magic(first) else {
+            return Err(CaptureError::Malformed { offset: 0, field: "magic number" });
+        };
+        let [a, b, c, d] = version;
+        let lengths = match (order.u16([a, b]), order.u16([c, d])) {
+            (2, 0..=2) => Lengths::OriginalFirst,
+            (2, 3) => Lengths::Either,
+            (2, _) => Lengths::CapturedFirst,
+            _ => return Err(CaptureError::Malformed { offset: 4, field: "version" }),
+        };
+        let link = order.u32(link);
+        let fcs_octets = if link & FCS_IS_TOLD == 0 { 0 } else { (link >> 28) as u8 * 2 };
+        let resolution = if magic == NANO { Resolution::NANO } else { Resolution::MICRO };
+        Ok(Self {
+            order,
+            nanos_per_fraction: resolution.nanos(1),
+            record_header_octets: match magic {
+                PATCHED => PATCHED_RECORD_HEADER_OCTETS,
+                _ => RECORD_HEADER_OCTETS,
+            },
+            lengths,
+            fcs_octets: usize::from(fcs_octets),
+            interface: Interface {
+                link: Link::from_dlt(link & 0xFFFF),
+                name: String::new(),
+                snap_octets: order.u32(snap),
+                fcs_octets,
+                resolution,
+                offset_seconds: 0,
+            },
+        })
+    }
+
+    pub(crate) const fn interface(&self) -> &Interface {
+        &self.interface
+    }
+
+    #[inline]
+    pub(crate) fn next<'s>(
+        &mut self,
+        source: &'s mut Source,
+    ) -> Result<Option<Record<'s>>, CaptureError> {
+        let Some(header) = source.whole(self.record_header_octets)? else { return Ok(None) };
+        let Some((&[seconds, fraction, captured, original], _)) =
+            header.as_chunks::<4>().0.split_first_chunk::<4>()
+        else {
+            return Err(CaptureError::CutShort { offset: source.offset() });
+        };
+        let nanos = u64::from(self.order.u32(seconds)) * NANOS_PER_SECOND
+            + u64::from(self.order.u32(fraction)) * self.nanos_per_fraction;
+        let (mut captured, mut original) = (self.order.u32(captured), self.order.u32(original));
+        if self.lengths != Lengths::CapturedFirst
+            && (self.lengths == Lengths::OriginalFirst || captured > original)
+        {
+            (captured, original) = (original, captured);
+        }
+        let (captured, original) = (captured as usize, original as usize);
+        if captured > MAX_RECORD_OCTETS - self.record_header_octets {
+            let octets = captured as u64;
+            return Err(CaptureError::TooLong { offset: source.offset(), octets });
+        }
+        let octets = self.record_header_octets + captured;
+        if source.whole(octets)?.is_none() {
+            return Err(CaptureError::CutShort { offset: source.offset() });
+        }
+        let original_octets = original.max(captured).saturating_sub(self.fcs_octets);
+        let frame = source.take(octets).get(self.record_header_octets..).unwrap_or_default();
+        Ok(Some(Record {
+            at: Instant::from_nanos(nanos),
+            link: self.interface.link,
+            octets: frame.get(..original_octets).unwrap_or(frame),
+            original_octets,
+            interface: 0,
+        }))
+    }
+}
+
+/// Writes a pcap file with nanoseconds, least significant octet first.
+#[derive(Debug)]
+pub struct Writer<W: Write> {
+    out: W,
+}
+
+impl<W: Write> Writer<W> {
+    /// Writes the header of the file.
+    ///
+    /// # Errors
+    /// Those of `out`; `InvalidInput` for a link type above 65535.
+    pub fn new(mut out: W, link: Link) -> io::Result<Self> {
+        let Ok(link) = u16::try_from(link.dlt()) else {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "link type above 65535"));
+        };
+        out.write_all(&NANO.to_le_bytes())?;
+        out.write_all(&2_u16.to_le_bytes())?;
+        out.write_all(&4_u16.to_le_bytes())?;
+        out.write_all(&[0; 8])?;
+        out.write_all(&(SNAP_OCTETS as u32).to_le_bytes())?;
+        out.write_all(&u32::from(link).to_le_bytes())?;
+        Ok(Self { out })
+    }
+
+    /// Writes one frame of which `octets` were captured.
+    ///
+    /// # Errors
+    /// Those of `out`; `InvalidInput` for times after February 2106, for more octets than
+    /// [`SNAP_OCTETS`], and for more octets than there were originally.
+    pub fn write(&mut self, at: Instant, octets: &[u8], original_octets: usize) -> io::Result<()> {
+        let (captured, original) = lengths(octets, original_octets)?;
+        let nanos = at.as_nanos();
+        let Ok(seconds) = u32::try_from(nanos / NANOS_PER_SECOND) else {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "time after 2106"));
+        };
+        let fraction = (nanos % NANOS_PER_SECOND) as u32;
+        for word in [seconds, fraction, captured, original] {
+            self.out.write_all(&word.to_le_bytes())?;
+        }
+        self.out.write_all(octets)
+    }
+
+    /// Hands what is written on to where it goes.
+    ///
+    /// # Errors
+    /// Those of the output.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+
+    /// Gives back the output.
+    pub fn into_inner(self) -> W {
+        self.out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capture::tests::{check_cuts, hex, read};
+
+    /// Magic, version, zone, accuracy, snap length 65535, link type, both in the order of octets.
+    const BIG: &str = "a1 b2 c3 d4 00 02 00 04 00 00 00 00 00 00 00 00 00 00 ff ff 00 00 00 01";
+    const LITTLE: &str = "4d 3c b2 a1 02 00 04 00 00 00 00 00 00 00 00 00 ff ff 00 00 69 00 00 00";
+
+    fn file(header: &str, records: &str) -> Vec<u8> {
+        [hex(header), hex(records)].concat()
+    }
+
+    #[test]
+    fn both_orders_of_octets_and_both_fractions_are_read() {
+        // 2 s and 0x0003_0d40 = 200000 us; 3 of 5 octets captured.
+        let big = file(BIG, "00 00 00 02 00 03 0d 40 00 00 00 03 00 00 00 05 0a 0b 0c");
+        assert_eq!(read(&big), (vec![(2_200_000_000, 1, vec![10, 11, 12], 5, 0)], None));
+        // The same number of nanoseconds; link type 0x69 = 105.
+        let little = file(LITTLE, "02 00 00 00 40 0d 03 00 03 00 00 00 05 00 00 00 0a 0b 0c");
+        assert_eq!(read(&little), (vec![(2_000_200_000, 105, vec![10, 11, 12], 5, 0)], None));
+    }
+
+    #[test]
+    fn the_header_tells_what_the_interface_was() {
+        let capture = crate::capture::Capture::open(std::io::Cursor::new(hex(BIG))).unwrap();
+        let [interface] = capture.interfaces() else { panic!("one interface") };
+        assert_eq!((interface.snap_octets, interface.resolution), (65_535, Resolution::MICRO));
+        assert_eq!((interface.link, interface.fcs_octets), (Link::Ethernet, 0));
+    }
+
+    #[test]
+    fn a_file_cut_anywhere_gives_its_whole_records() {
+        let records = "00 00 00 02 00 00 00 01 00 00 00 03 00 00 00 05 0a 0b 0c
+             00 00 00 03 00 00 00 01 00 00 00 00 00 00 00 05
+             00 00 00 04 00 00 00 01 00 00 00 01 00 00 00 01 0d";
+        // 24 octets of header, records of 16 + 3, 16 and 16 + 1.
+        check_cuts(&file(BIG, records), &[(0, 0), (24, 0), (43, 1), (59, 2), (76, 3)]);
+    }
+
+    #[test]
+    fn absurd_lengths_are_errors_with_their_place() {
+        let record = "00 00 00 02 00 00 00 01 00 00 00 01 00 00 00 01 0d";
+        for (length, octets) in [("ff ff ff ff", 0xFFFF_FFFF), ("10 00 00 00", 0x1000_0000)] {
+            let absurd = format!("00 00 00 02 00 00 00 01 {length} {length} 0d");
+            let (seen, error) = read(&file(BIG, &format!("{record} {absurd}")));
+            assert_eq!(seen.len(), 1);
+            assert_eq!(error, Some(CaptureError::TooLong { offset: 24 + 17, octets }));
+        }
+    }
+
+    #[test]
+    fn the_fcs_is_neither_given_nor_counted() {
+        // Highest four bits 2: 2 x 2 octets of FCS; 04 00 00 00: so it is told; Ethernet.
+        let header = BIG.replace("00 00 00 01", "24 00 00 01");
+        let whole = "00 00 00 00 00 00 00 00 00 00 00 06 00 00 00 06 01 02 f1 f2 f3 f4";
+        let partly = "00 00 00 00 00 00 00 00 00 00 00 05 00 00 00 08 01 02 03 04 f1";
+        let not_at_all = "00 00 00 00 00 00 00 00 00 00 00 01 00 00 00 08 01";
+        let (seen, error) = read(&file(&header, &[whole, partly, not_at_all].join(" ")));
+        assert_eq!(error, None);
+        assert_eq!(seen[0], (0, 1, vec![1, 2], 2, 0));
+        assert_eq!(seen[1], (0, 1, vec![1, 2, 3, 4], 4, 0));
+        assert_eq!(seen[2], (0, 1, vec![1], 4, 0));
+        // Without the bit that tells so, the highest bits mean nothing.
+        let header = BIG.replace("00 00 00 01", "20 00 00 01");
+        assert_eq!(read(&file(&header, whole)).0[0].3, 6);
+    }
+
+    #[test]
+    fn old_versions_have_their_lengths_the_other_way_round() {
+        let original_first = "00 00 00 00 00 00 00 00 00 00 00 05 00 00 00 01 07";
+        let captured_first = "00 00 00 00 00 00 00 00 00 00 00 01 00 00 00 05 07";
+        for (minor, record) in [("02", original_first), ("03", original_first), ("03", captured_first)]
+        {
+            let header = BIG.replace("00 02 00 04", &format!("00 02 00 {minor}"));
+            assert_eq!(read(&file(&header, record)), (vec![(0, 1, vec![7], 5, 0)], None));
+        }
+        let (_, error) = read(&hex(&BIG.replace("00 02 00 04", "00 03 00 04")));
+        assert_eq!(error, Some(CaptureError::Malformed { offset: 4, field: "version" }));
+    }
+
+    #[test]
+    fn the_longer_record_header_of_the_patched_library_is_read() {
+        let header = BIG.replace("c3 d4", "cd 34");
+        let record = "00 00 00 00 00 00 00 01 00 00 00 01 00 00 00 01 00 00 00 02 08 00 00 00 07";
+        assert_eq!(read(&file(&header, record)), (vec![(1_000, 1, vec![7], 1, 0)], None));
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let longest: Vec<u8> = (0..SNAP_OCTETS).map(|i| (i / 7) as u8).collect();
+        // The last nanosecond that 32 bits of seconds hold.
+        let last = u64::from(u32::MAX) * NANOS_PER_SECOND + 999_999_999;
+        let records = vec![
+            (0, 147, vec![], 0, 0),
+            (1_700_000_000_123_456_789, 147, vec![1, 2, 3], 1_500, 0),
+            (5, 147, longest.clone(), SNAP_OCTETS, 0),
+            (last, 147, longest[..70_000].to_vec(), 70_000, 0),
+            (last, 147, vec![9], 0xFFFF_FFFF, 0),
+        ];
+        let mut writer = Writer::new(Vec::new(), Link::Other(147)).unwrap();
+        for (at, _, octets, original, _) in &records {
+            writer.write(Instant::from_nanos(*at), octets, *original).unwrap();
+        }
+        let written = writer.into_inner();
+        assert_eq!(written[..4], [0x4D, 0x3C, 0xB2, 0xA1]);
+        assert!(read(&written) == (records, None));
+    }
+
+    #[test]
+    fn the_writer_refuses_what_the_format_cannot_hold() {
+        let refused = |result: io::Result<()>| result.unwrap_err().to_string();
+        let other = Link::Other(65_536);
+        assert_eq!(refused(Writer::new(vec![], other).map(drop)), "link type above 65535");
+        let mut writer = Writer::new(Vec::new(), Link::Ethernet).unwrap();
+        let (zero, octets) = (Instant::ZERO, vec![0; SNAP_OCTETS + 1]);
+        let after = Instant::from_nanos((1 << 32) * NANOS_PER_SECOND);
+        assert_eq!(refused(writer.write(after, &[], 0)), "time after 2106");
+        let long = "record longer than the snap length";
+        assert_eq!(refused(writer.write(zero, &octets, octets.len())), long);
+        assert_eq!(refused(writer.write(zero, &[1, 2], 1)), "record longer than its frame");
+        assert_eq!(writer.into_inner().len(), FILE_HEADER_OCTETS, "nothing was written");
+    }
+}

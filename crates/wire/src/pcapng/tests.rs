@@ -1,0 +1,238 @@
+use super::*;
+use crate::capture::Capture;
+use crate::capture::tests::{Seen, check_cuts, hex, read};
+
+/// A block in the given order of octets, its lengths counted.
+fn block(order: Order, kind: u32, body: &[u8]) -> Vec<u8> {
+    let length = (body.len() + 12) as u32;
+    let word = |value: u32| match order {
+        Order::Big => value.to_be_bytes(),
+        Order::Little => value.to_le_bytes(),
+    };
+    [&word(kind), &word(length), body, &word(length)].concat()
+}
+
+fn big(kind: u32, body: &str) -> Vec<u8> {
+    block(Order::Big, kind, &hex(body))
+}
+
+fn little(kind: u32, body: &str) -> Vec<u8> {
+    block(Order::Little, kind, &hex(body))
+}
+
+const BIG_SECTION: &str = "1a 2b 3c 4d 00 01 00 00 ff ff ff ff ff ff ff ff";
+const LITTLE_SECTION: &str = "4d 3c 2b 1a 01 00 00 00 ff ff ff ff ff ff ff ff";
+/// Ethernet, snap length 0: no limit.
+const ETHERNET: &str = "00 01 00 00 00 00 00 00";
+
+/// A packet of one octet, 07, at 2^32 + 1 steps on interface 0.
+const PACKET_07: &str = "00 00 00 00 00 00 00 01 00 00 00 01 00 00 00 01 00 00 00 01 07 00 00 00";
+
+/// What an interface with these options makes of [`PACKET_07`]'s time.
+fn time_of(options: &str) -> u64 {
+    let interface = format!("{ETHERNET} {options}");
+    let file = [big(0x0A0D_0D0A, BIG_SECTION), big(1, &interface), big(6, PACKET_07)].concat();
+    let (seen, error) = read(&file);
+    assert_eq!((seen.len(), error), (1, None));
+    seen[0].0
+}
+
+#[test]
+fn a_file_of_either_order_written_out_whole_is_read() {
+    // Every octet by hand: section header, interface, enhanced packet of 3 of 5 octets at 1 us.
+    let big = "0a 0d 0d 0a 00 00 00 1c 1a 2b 3c 4d 00 01 00 00 ff ff ff ff ff ff ff ff 00 00 00 1c
+        00 00 00 01 00 00 00 14 00 69 00 00 00 00 00 00 00 00 00 14
+        00 00 00 06 00 00 00 24 00 00 00 00 00 00 00 00 00 00 00 01 00 00 00 03 00 00 00 05
+        0a 0b 0c 00 00 00 00 24";
+    let little = "0a 0d 0d 0a 1c 00 00 00 4d 3c 2b 1a 01 00 00 00 ff ff ff ff ff ff ff ff 1c 00 00 00
+        01 00 00 00 14 00 00 00 69 00 00 00 00 00 00 00 14 00 00 00
+        06 00 00 00 24 00 00 00 00 00 00 00 00 00 00 00 01 00 00 00 03 00 00 00 05 00 00 00
+        0a 0b 0c 00 24 00 00 00";
+    for file in [big, little] {
+        let expected = (vec![(1_000, 105, vec![10, 11, 12], 5, 0)], None);
+        assert_eq!(read(&hex(file)), expected);
+        check_cuts(&hex(file), &[(0, 0), (28, 0), (48, 0), (84, 1)]);
+    }
+}
+
+#[test]
+fn a_section_has_its_own_order_and_interfaces() {
+    let file = [
+        big(0x0A0D_0D0A, BIG_SECTION),
+        big(1, ETHERNET),
+        big(1, "00 69 00 00 00 00 00 00"),
+        big(6, "00 00 00 01 00 00 00 00 00 00 00 02 00 00 00 00 00 00 00 00"),
+        little(0x0A0D_0D0A, LITTLE_SECTION),
+        little(1, "0a 00 00 00 00 00 00 00"),
+        little(6, "00 00 00 00 00 00 00 00 03 00 00 00 00 00 00 00 00 00 00 00"),
+    ]
+    .concat();
+    // The interface 0 of the second section is the third of the file.
+    let expected: Vec<Seen> = vec![(2_000, 105, vec![], 0, 1), (3_000, 10, vec![], 0, 2)];
+    assert_eq!(read(&file), (expected, None));
+}
+
+#[test]
+fn times_count_in_the_steps_of_their_interface() {
+    let ticks = (1 << 32) + 1;
+    assert_eq!(time_of(""), ticks * 1_000, "microseconds unless told");
+    assert_eq!(time_of("00 09 00 01 09 00 00 00"), ticks);
+    assert_eq!(time_of("00 09 00 01 03 00 00 00 00 00 00 00"), ticks * 1_000_000);
+    // 2^-32 s: one second and 0.23 ns.
+    assert_eq!(time_of("00 09 00 01 a0 00 00 00"), 1_000_000_000);
+    // Offsets of +3 s and of -4 s; the time itself is 4.294967297 s, then 0.
+    let nanos = "00 09 00 01 09 00 00 00";
+    assert_eq!(time_of(&format!("{nanos} 00 0e 00 08 00 00 00 00 00 00 00 03")), 7_294_967_297);
+    assert_eq!(time_of(&format!("{nanos} 00 0e 00 08 ff ff ff ff ff ff ff fc")), 294_967_297);
+    assert_eq!(time_of(&format!("{nanos} 00 0e 00 08 80 00 00 00 00 00 00 00")), 0);
+}
+
+#[test]
+fn simple_and_obsolete_packets_are_read_and_other_blocks_passed_over() {
+    let file = [
+        big(0x0A0D_0D0A, BIG_SECTION),
+        // Snap length 2.
+        big(1, "00 01 00 00 00 00 00 02"),
+        // Obsolete: interface 0, 9 drops, 5 us, 1 of 4 octets.
+        big(2, "00 00 00 09 00 00 00 00 00 00 00 05 00 00 00 01 00 00 00 04 aa 00 00 00"),
+        // Name resolution, and a kind nobody knows.
+        big(4, "00 00 00 00"),
+        big(0x8000_BEEF, "01 02 03 04"),
+        // Simple: 3 octets long, of which the snap length keeps 2.
+        big(3, "00 00 00 03 bb cc 00 00"),
+        big(3, "00 00 00 01 dd 00 00 00"),
+    ]
+    .concat();
+    let expected = vec![
+        (5_000, 1, vec![0xAA], 4, 0),
+        (5_000, 1, vec![0xBB, 0xCC], 3, 0),
+        (5_000, 1, vec![0xDD], 1, 0),
+    ];
+    assert_eq!(read(&file), (expected, None));
+}
+
+#[test]
+fn the_fcs_is_told_by_the_interface_or_by_the_packet() {
+    // 6 octets; flags bits 5 to 8: 2 octets of FCS, 2 << 5 = 0x40; 0 leaves it to the interface.
+    let packet = "00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 06 00 00 00 06 1 2 3 4 5 6 0 0";
+    let told = format!("{packet} 00 02 00 04 00 00 00 40 00 00 00 00");
+    let not_told = format!("{packet} 00 02 00 04 00 00 00 01 00 00 00 00");
+    // FCS of 4 octets, counted in octets and in bits.
+    for length in ["04", "20"] {
+        let interface = format!("{ETHERNET} 00 0d 00 01 {length} 00 00 00 00 00 00 00");
+        let file = [
+            big(0x0A0D_0D0A, BIG_SECTION),
+            big(1, &interface),
+            big(6, packet),
+            big(6, &not_told),
+            big(6, &told),
+        ]
+        .concat();
+        let (seen, error) = read(&file);
+        assert_eq!(error, None);
+        let octets: Vec<&[u8]> = seen.iter().map(|record| &record.2[..]).collect();
+        assert_eq!(octets, [&[1, 2][..], &[1, 2], &[1, 2, 3, 4]]);
+        assert_eq!(seen.iter().map(|record| record.3).collect::<Vec<_>>(), [2, 2, 4]);
+    }
+}
+
+#[test]
+fn wrong_fields_are_named_with_their_place() {
+    #[track_caller]
+    fn check(blocks: &[Vec<u8>], offset: u64, field: &'static str) {
+        let file = [&[big(0x0A0D_0D0A, BIG_SECTION), big(1, ETHERNET)], blocks].concat().concat();
+        // Section header and interface take 28 + 20 octets.
+        let expected = CaptureError::Malformed { offset: 48 + offset, field };
+        assert_eq!(read(&file), (vec![], Some(expected)));
+    }
+    let mut trailer = big(4, "00 00 00 00");
+    trailer[15] = 0x14;
+    check(&[trailer], 12, "block total length");
+    check(&[hex("00 00 00 04 00 00 00 0d 00 00 00 00 00 00 00 0d")], 4, "block total length");
+    check(&[hex("00 00 00 04 00 00 00 08 00 00 00 08 00 00 00 00")], 4, "block total length");
+    check(&[big(6, &PACKET_07.replacen("00", "01", 1))], 8, "interface");
+    // 9 octets captured where the block has 4.
+    let long = "00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 09 00 00 00 09 07 00 00 00";
+    check(&[big(6, long)], 8 + 20, "captured length");
+    check(&[big(6, "00 00 00 00 00 00 00 00")], 8 + 8, "time");
+    // An option of 5 octets where 4 are left.
+    check(&[big(6, &format!("{PACKET_07} 00 01 00 05 61 62 63 64"))], 8 + 24 + 4, "option");
+    check(&[big(0x0A0D_0D0A, &BIG_SECTION.replace("1a 2b", "1b 2b"))], 8, "byte-order magic");
+    check(&[big(0x0A0D_0D0A, &BIG_SECTION.replace("00 01", "00 02"))], 12, "version");
+    // A new section has no interfaces yet.
+    check(&[big(0x0A0D_0D0A, BIG_SECTION), big(3, "00 00 00 00")], 28 + 8, "interface");
+}
+
+#[test]
+fn absurd_lengths_are_errors_with_their_place() {
+    let absurd = hex("00 00 00 06 10 00 00 04 00 00 00 00");
+    let file = [big(0x0A0D_0D0A, BIG_SECTION), big(1, ETHERNET), big(6, PACKET_07), absurd].concat();
+    let (seen, error) = read(&file);
+    // 28 + 20 + (12 + 24) octets of whole blocks come first.
+    assert_eq!(error, Some(CaptureError::TooLong { offset: 84, octets: (256 << 20) + 4 }));
+    assert_eq!(seen.len(), 1);
+}
+
+#[test]
+fn more_interfaces_than_can_be_are_refused() {
+    let interface = big(1, ETHERNET);
+    let file = [big(0x0A0D_0D0A, BIG_SECTION), interface.repeat(MAX_INTERFACES + 1)].concat();
+    let offset = (28 + 20 * MAX_INTERFACES + 8) as u64;
+    assert_eq!(read(&file).1, Some(CaptureError::Malformed { offset, field: "interfaces" }));
+}
+
+#[test]
+fn what_is_written_is_read_again() {
+    let longest: Vec<u8> = (0..SNAP_OCTETS).map(|i| (i / 7) as u8).collect();
+    let records: Vec<Seen> = vec![
+        (0, 1, vec![], 0, 0),
+        (1_700_000_000_123_456_789, 105, vec![1, 2, 3], 1_500, 1),
+        (u64::MAX, 1, longest.clone(), SNAP_OCTETS, 0),
+        (7, 105, longest[..65_537].to_vec(), 0xFFFF_FFFF, 1),
+    ];
+    let mut writer = Writer::new(Vec::new()).unwrap();
+    assert_eq!(writer.interface(Link::Ethernet, "eth0").unwrap(), 0);
+    assert_eq!(writer.interface(Link::Other(105), "").unwrap(), 1);
+    for ((at, _, octets, original, interface), comment) in
+        records.iter().zip(["", "a", "late: 3 ms", "four"])
+    {
+        let at = Instant::from_nanos(*at);
+        writer.write(*interface, at, octets, *original, comment).unwrap();
+    }
+    let written = writer.into_inner();
+    assert!(read(&written) == (records, None));
+    let mut capture = Capture::open(std::io::Cursor::new(written)).unwrap();
+    while capture.next().unwrap().is_some() {}
+    let names: Vec<&str> = capture.interfaces().iter().map(|i| i.name.as_str()).collect();
+    assert_eq!(names, ["eth0", ""]);
+    assert_eq!(capture.interfaces()[1].resolution, Resolution::NANO);
+}
+
+#[test]
+fn a_written_packet_has_the_octets_of_the_draft() {
+    let mut writer = Writer::new(Vec::new()).unwrap();
+    let interface = writer.interface(Link::Ethernet, "").unwrap();
+    let before = {
+        writer.write(interface, Instant::from_nanos((1 << 32) + 2), &[7], 9, "ok").unwrap();
+        // Section header 28; interface 12 + 8, resolution 8, end of options 4.
+        28 + 32
+    };
+    let expected = "06 00 00 00 30 00 00 00 00 00 00 00 01 00 00 00 02 00 00 00 01 00 00 00
+        09 00 00 00 07 00 00 00 01 00 02 00 6f 6b 00 00 00 00 00 00 30 00 00 00";
+    assert_eq!(writer.into_inner()[before..], hex(expected));
+}
+
+#[test]
+fn the_writer_refuses_what_the_format_cannot_hold() {
+    let text = |result: io::Result<()>| result.unwrap_err().to_string();
+    let mut writer = Writer::new(Vec::new()).unwrap();
+    let at = Instant::ZERO;
+    assert_eq!(text(writer.write(0, at, &[], 0, "")), "interface not described");
+    let other = Link::Other(65_536);
+    assert_eq!(text(writer.interface(other, "").map(drop)), "link type above 65535");
+    writer.interface(Link::Ethernet, "").unwrap();
+    let comment = "x".repeat(65_536);
+    assert_eq!(text(writer.write(0, at, &[], 0, &comment)), "option above 65535 octets");
+    assert_eq!(text(writer.write(0, at, &[1, 2], 1, "")), "record longer than its frame");
+    assert_eq!(writer.into_inner().len(), 28 + 32, "nothing was written of them");
+}
