@@ -9,5 +9,6 @@ pub mod llc;
 pub mod load;
 pub mod machine;
 pub mod profile;
+pub mod rendezvous;
 pub mod station;
 pub mod tp4;

@@ -17,6 +17,7 @@ pub mod packet;
 pub mod pcap;
 pub mod pcapng;
 pub mod read;
+pub mod rendezvous;
 pub mod snap;
 pub mod time;
 pub mod tp;

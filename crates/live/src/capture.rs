@@ -1,0 +1,96 @@
+//! Captures of what passes a port, as pcapng.
+//!
+//! Times in the file are since the Unix epoch, but all of them come from one comparison of the wall
+//! clock with the monotonic clock at the start: differences within the file are those of the
+//! monotonic clock, however the wall clock is set meanwhile.
+
+use crate::clock::Correlation;
+use crate::port::{Observer, Passing};
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use wire::dissect::Link;
+use wire::pcapng::Writer;
+
+/// Where a capture goes.
+pub type Out = Box<dyn Write + Send>;
+
+struct State {
+    writer: Writer<Out>,
+    correlation: Correlation,
+    octets: Vec<u8>,
+    frames: u64,
+    /// The first thing that went wrong; nothing is written after it.
+    failed: Option<io::Error>,
+}
+
+impl State {
+    fn write(&mut self, interface: u32, passing: Passing<'_>) -> io::Result<()> {
+        let Self { writer, octets, .. } = self;
+        octets.clear();
+        octets.extend_from_slice(passing.frame.head());
+        octets.extend_from_slice(passing.frame.payload());
+        let at = self.correlation.to_wall(passing.at);
+        writer.write(interface, at, octets, octets.len(), "")?;
+        self.frames += 1;
+        Ok(())
+    }
+}
+
+/// A capture file under way. Several ports may write to it, each as an interface of its own.
+#[derive(Clone)]
+pub struct Capture {
+    state: Arc<Mutex<State>>,
+}
+
+impl Capture {
+    /// Begins a file. `out` should be buffered: frames are written by the stations' own threads.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn new(out: Out) -> io::Result<Self> {
+        let state = State {
+            writer: Writer::new(out)?,
+            correlation: Correlation::read(),
+            octets: Vec::new(),
+            frames: 0,
+            failed: None,
+        };
+        Ok(Self { state: Arc::new(Mutex::new(state)) })
+    }
+
+    /// An observer for [`crate::port::Observed`], whose frames go to an interface of this name.
+    ///
+    /// A station does not stop because its capture fails: the first error is kept for
+    /// [`Capture::finish`], and nothing is written after it.
+    ///
+    /// # Errors
+    /// Those of the output.
+    pub fn observer(&self, name: &str) -> io::Result<Observer> {
+        let interface = self.state().writer.interface(Link::Ethernet, name)?;
+        let capture = self.clone();
+        Ok(Box::new(move |passing| {
+            let mut state = capture.state();
+            if state.failed.is_none() {
+                state.failed = state.write(interface, passing).err();
+            }
+        }))
+    }
+
+    /// Hands everything on to where it goes, and says how many frames there are.
+    ///
+    /// # Errors
+    /// The first thing that went wrong since the file was begun.
+    pub fn finish(self) -> io::Result<u64> {
+        let mut state = self.state();
+        if let Some(error) = state.failed.take() {
+            return Err(error);
+        }
+        state.writer.flush()?;
+        Ok(state.frames)
+    }
+
+    /// A thread that panicked while it wrote leaves at most a frame cut short.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,235 @@
+//! The clock that ticks, and the only sleeps.
+//!
+//! [`now`] is CLOCK_MONOTONIC itself: nanoseconds since the host's boot. It never steps, and all
+//! processes and network namespaces of a host share it, so that the difference of two readings is a
+//! one-way delay even where the readers are two processes. Clocks of two hosts are not compared
+//! here.
+//!
+//! The kernel stamps frames with CLOCK_REALTIME; [`Converter`] turns those stamps into readings of
+//! the monotonic clock.
+#![expect(unsafe_code, reason = "the system's clocks are read and waited for through libc")]
+
+use crate::port::Stamp;
+use core::time::Duration;
+use wire::time::Instant;
+
+const NANOS_PER_SECOND: u64 = 1_000_000_000;
+
+fn read(clock: libc::clockid_t) -> u64 {
+    let mut spec = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `spec` is a timespec this call may write to, and is not used elsewhere meanwhile.
+    let status = unsafe { libc::clock_gettime(clock, &raw mut spec) };
+    debug_assert_eq!(status, 0, "every Linux has these clocks");
+    from_spec(spec)
+}
+
+fn from_spec(spec: libc::timespec) -> u64 {
+    let seconds = u64::try_from(spec.tv_sec).unwrap_or(0);
+    let nanos = u64::try_from(spec.tv_nsec).unwrap_or(0);
+    seconds.saturating_mul(NANOS_PER_SECOND).saturating_add(nanos)
+}
+
+/// Nanoseconds as the system counts time, saturated where they do not fit.
+pub(crate) fn to_spec(nanos: u64) -> libc::timespec {
+    libc::timespec {
+        tv_sec: libc::time_t::try_from(nanos / NANOS_PER_SECOND).unwrap_or(libc::time_t::MAX),
+        tv_nsec: (nanos % NANOS_PER_SECOND) as libc::c_long,
+    }
+}
+
+/// What the monotonic clock of this host shows.
+#[must_use]
+pub fn now() -> Instant {
+    Instant::from_nanos(read(libc::CLOCK_MONOTONIC))
+}
+
+/// What the wall clock shows, since the Unix epoch: for names of runs and for capture files.
+#[must_use]
+pub fn wall() -> Duration {
+    Duration::from_nanos(read(libc::CLOCK_REALTIME))
+}
+
+/// Waits until [`now`] has reached `at`. Does nothing if it has.
+pub fn sleep_until(at: Instant) {
+    let spec = to_spec(at.as_nanos());
+    let (clock, absolute) = (libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME);
+    while now() < at {
+        // SAFETY: `spec` is a whole timespec; an absolute sleep writes no remaining time.
+        let status = unsafe {
+            libc::clock_nanosleep(clock, absolute, &raw const spec, core::ptr::null_mut())
+        };
+        if status != 0 && status != libc::EINTR {
+            return;
+        }
+    }
+}
+
+/// Asks the kernel to wake this thread as near to its deadlines as it can: a timer slack of 1 ns
+/// instead of 50 us. To be called once by each thread that drives a station.
+pub fn be_punctual() {
+    // SAFETY: this option takes an integer and no pointer.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong, 0, 0, 0) };
+}
+
+/// How the wall clock and the monotonic clock stood to each other once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Correlation {
+    /// What the monotonic clock showed.
+    pub monotonic: Instant,
+    /// What the wall clock showed, in nanoseconds since the Unix epoch.
+    pub wall_nanos: u64,
+    /// At most how far apart the two readings can have been.
+    pub uncertainty: Duration,
+}
+
+impl Correlation {
+    /// Reads the wall clock between two readings of the monotonic clock, and keeps the closest of
+    /// five such triples.
+    #[must_use]
+    pub fn read() -> Self {
+        let triple = || {
+            let before = now();
+            let wall_nanos = read(libc::CLOCK_REALTIME);
+            let width = now() - before;
+            Self { monotonic: before + width / 2, wall_nanos, uncertainty: width }
+        };
+        let mut best = triple();
+        for _ in 0..4 {
+            let next = triple();
+            if next.uncertainty < best.uncertainty {
+                best = next;
+            }
+        }
+        best
+    }
+
+    /// The monotonic reading that belongs to a wall clock reading.
+    #[must_use]
+    pub fn to_monotonic(&self, wall_nanos: u64) -> Instant {
+        match wall_nanos.checked_sub(self.wall_nanos) {
+            Some(later) => self.monotonic + Duration::from_nanos(later),
+            None => {
+                self.monotonic.saturating_sub(Duration::from_nanos(self.wall_nanos - wall_nanos))
+            }
+        }
+    }
+
+    /// The time since the Unix epoch that belongs to a monotonic reading, as capture files want it.
+    #[must_use]
+    pub fn to_wall(&self, at: Instant) -> Instant {
+        let wall = Instant::from_nanos(self.wall_nanos);
+        if at >= self.monotonic {
+            wall + (at - self.monotonic)
+        } else {
+            wall.saturating_sub(self.monotonic - at)
+        }
+    }
+}
+
+/// Turns the kernel's stamps into monotonic readings.
+///
+/// The two clocks may be slewed against each other by 500 ppm, so the correlation is read anew
+/// after 100 ms: it is wrong by 50 ns at the most, and by its uncertainty.
+#[derive(Clone, Debug)]
+pub struct Converter {
+    correlation: Correlation,
+}
+
+/// How old a correlation may grow.
+const CORRELATION_LASTS: Duration = Duration::from_millis(100);
+/// A stamp further back than this was taken before the wall clock was set anew.
+const OLDEST_STAMP: Duration = Duration::from_secs(60);
+
+impl Converter {
+    /// A converter that has just compared the clocks.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { correlation: Correlation::read() }
+    }
+
+    /// The monotonic reading for a kernel stamp of something that has happened before `now`.
+    ///
+    /// `None` where the stamp cannot be right: the wall clock was set in between. A stamp that
+    /// comes out up to the uncertainty after `now` counts as `now`.
+    pub fn convert(&mut self, wall_nanos: u64, now: Instant) -> Option<Instant> {
+        if now - self.correlation.monotonic > CORRELATION_LASTS {
+            self.correlation = Correlation::read();
+        }
+        let at = self.correlation.to_monotonic(wall_nanos);
+        let margin = self.correlation.uncertainty + Duration::from_micros(1);
+        let is_plausible = at <= now + margin && now - at <= OLDEST_STAMP;
+        is_plausible.then(|| at.min(now))
+    }
+
+    /// When something arrived that was taken at `now`, and who says so: the kernel if it can be
+    /// believed.
+    pub(crate) fn arrival(&mut self, wall_nanos: Option<u64>, now: Instant) -> (Instant, Stamp) {
+        match wall_nanos.and_then(|wall_nanos| self.convert(wall_nanos, now)) {
+            Some(at) => (at, Stamp::Kernel),
+            None => (now, Stamp::User),
+        }
+    }
+}
+
+impl Default for Converter {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wire::time::nanos;
+
+    #[test]
+    fn the_clock_never_goes_back_and_a_sleep_is_never_short() {
+        let mut last = now();
+        for _ in 0..1_000 {
+            let next = now();
+            assert!(next >= last);
+            last = next;
+        }
+        let due = now() + Duration::from_micros(200);
+        sleep_until(due);
+        assert!(now() >= due);
+        sleep_until(Instant::ZERO);
+    }
+
+    #[test]
+    fn the_wall_clock_is_past_the_year_2020() {
+        // 2020-01-01T00:00:00Z is 1,577,836,800 s after the epoch.
+        assert!(wall() > Duration::from_secs(1_577_836_800));
+    }
+
+    #[test]
+    fn a_correlation_maps_both_ways() {
+        let correlation = Correlation {
+            monotonic: Instant::from_nanos(1_000),
+            wall_nanos: 5_000,
+            uncertainty: Duration::ZERO,
+        };
+        assert_eq!(correlation.to_monotonic(5_250), Instant::from_nanos(1_250));
+        assert_eq!(correlation.to_monotonic(4_900), Instant::from_nanos(900));
+        assert_eq!(correlation.to_monotonic(0), Instant::ZERO, "before boot there is nothing");
+        assert_eq!(correlation.to_wall(Instant::from_nanos(900)), Instant::from_nanos(4_900));
+        assert_eq!(correlation.to_wall(Instant::from_nanos(1_250)), Instant::from_nanos(5_250));
+    }
+
+    #[test]
+    fn a_stamp_from_a_wall_clock_since_set_is_not_believed() {
+        let mut converter = Converter::new();
+        let wall_nanos = nanos(wall());
+        let at = now();
+        assert_eq!(converter.convert(wall_nanos + 3_600 * NANOS_PER_SECOND, at), None);
+        assert_eq!(converter.convert(wall_nanos - 3_600 * NANOS_PER_SECOND, at), None);
+    }
+
+    #[test]
+    fn a_span_converts_to_the_systems_form() {
+        let spec = to_spec(1_500_000_007);
+        assert_eq!((spec.tv_sec, spec.tv_nsec), (1, 500_000_007));
+        assert_eq!(from_spec(spec), 1_500_000_007);
+        assert_eq!(to_spec(u64::MAX).tv_sec, 18_446_744_073);
+    }
+}

@@ -1,0 +1,261 @@
+//! LAN interfaces of this host: what they are called, and what they can do.
+//!
+//! Everything is asked of the kernel through a socket, not read from `/sys`: a socket belongs to a
+//! network namespace, while `/sys` shows whichever one it was mounted in.
+#![expect(unsafe_code, reason = "interfaces are asked for through ioctl, namespaces through setns")]
+
+use crate::port::PortError;
+use crate::socket::Socket;
+use core::ffi::CStr;
+use core::mem;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, RawFd};
+use wire::addr::Mac;
+use wire::units::BitRate;
+
+/// What kind of interface it is, as far as it matters to a measurement.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Kind {
+    /// The host's own loopback.
+    Loopback,
+    /// One end of a pair within this host.
+    Veth,
+    /// Anything else: taken for a wire that others depend on.
+    Wire,
+}
+
+/// A LAN interface.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Interface {
+    /// Its number in its network namespace.
+    pub index: u32,
+    /// Its name.
+    pub name: String,
+    /// The most octets of data in a frame on it, MAC header not counted.
+    pub mtu: usize,
+    /// Its station address.
+    pub mac: Mac,
+    /// Whether it was switched on.
+    pub is_up: bool,
+    /// Whether it has a link: a cable, and somebody at the other end.
+    pub has_link: bool,
+    /// What its driver says about the link.
+    pub rate: Option<BitRate>,
+    /// What kind it is.
+    pub kind: Kind,
+}
+
+impl Interface {
+    /// The interface with this name in the network namespace of the calling thread.
+    ///
+    /// # Errors
+    /// [`PortError::NoSuchInterface`], or what the system said.
+    pub fn named(name: &str) -> Result<Self, PortError> {
+        let failed = PortError::system("ask for interfaces");
+        let socket = Socket::inquiry().map_err(failed)?;
+        let fd = socket.fd();
+        let missing = || PortError::NoSuchInterface(name.to_owned());
+        let mut request = request(name).ok_or_else(missing)?;
+
+        if ask(fd, libc::SIOCGIFINDEX, &mut request).is_err() {
+            return Err(missing());
+        }
+        // SAFETY: SIOCGIFINDEX has filled in this member of the union.
+        let index = unsafe { request.ifr_ifru.ifru_ifindex };
+        ask(fd, libc::SIOCGIFFLAGS, &mut request).map_err(failed)?;
+        // SAFETY: SIOCGIFFLAGS has filled in this member of the union.
+        let flags = i32::from(unsafe { request.ifr_ifru.ifru_flags });
+        ask(fd, libc::SIOCGIFHWADDR, &mut request).map_err(failed)?;
+        // SAFETY: SIOCGIFHWADDR has filled in this member of the union.
+        let [a, b, c, d, e, g, ..] = unsafe { request.ifr_ifru.ifru_hwaddr.sa_data };
+        let mac = Mac([a, b, c, d, e, g].map(|octet| octet as u8));
+
+        ask(fd, libc::SIOCGIFMTU, &mut request).map_err(failed)?;
+        // SAFETY: SIOCGIFMTU has filled in this member of the union.
+        let mtu = unsafe { request.ifr_ifru.ifru_mtu };
+        let kind = if flags & libc::IFF_LOOPBACK != 0 {
+            Kind::Loopback
+        } else if driver(fd, &mut request).is_ok_and(|driver| driver == "veth") {
+            Kind::Veth
+        } else {
+            Kind::Wire
+        };
+        Ok(Self {
+            index: u32::try_from(index).unwrap_or(0),
+            name: name.to_owned(),
+            mtu: usize::try_from(mtu).unwrap_or(0),
+            mac,
+            is_up: flags & libc::IFF_UP != 0,
+            has_link: flags & libc::IFF_RUNNING != 0,
+            rate: rate(fd, &mut request),
+            kind,
+        })
+    }
+
+    /// All interfaces in the network namespace of the calling thread, in the order of their
+    /// numbers.
+    ///
+    /// # Errors
+    /// What the system said.
+    pub fn all() -> Result<Vec<Self>, PortError> {
+        let mut names = Vec::new();
+        // SAFETY: takes nothing; gives an array that if_freenameindex takes back.
+        let list = unsafe { libc::if_nameindex() };
+        if list.is_null() {
+            return Err(PortError::system("list interfaces")(io::Error::last_os_error()));
+        }
+        for place in 0.. {
+            // SAFETY: the array ends with an entry whose index is zero, and the loop ends there.
+            let entry = unsafe { &*list.add(place) };
+            if entry.if_index == 0 || entry.if_name.is_null() {
+                break;
+            }
+            // SAFETY: the name is a C string that lives until if_freenameindex.
+            let name = unsafe { CStr::from_ptr(entry.if_name) };
+            names.push(name.to_string_lossy().into_owned());
+        }
+        // SAFETY: the array came from if_nameindex and is not used any more.
+        unsafe { libc::if_freenameindex(list) };
+        names.iter().map(|name| Self::named(name)).collect()
+    }
+}
+
+/// Does `work` in another network namespace, on a thread of its own, so that the caller stays where
+/// it is. A socket made there keeps to that namespace. Without a name, does it here.
+///
+/// # Errors
+/// [`PortError::NoSuchNamespace`], [`PortError::NotPermitted`] where CAP_SYS_ADMIN is missing, or
+/// the errors of `work`.
+pub fn in_namespace<T: Send>(
+    name: Option<&str>,
+    work: impl FnOnce() -> Result<T, PortError> + Send,
+) -> Result<T, PortError> {
+    let Some(name) = name else { return work() };
+    let missing = || PortError::NoSuchNamespace(name.to_owned());
+    if name.contains('/') {
+        return Err(missing());
+    }
+    let namespace = File::open(format!("/run/netns/{name}")).map_err(|_| missing())?;
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            // SAFETY: takes an open descriptor and an integer; moves this thread alone.
+            let status = unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) };
+            if status != 0 {
+                let error = io::Error::last_os_error();
+                return Err(PortError::from_opening(name, "CAP_SYS_ADMIN", error));
+            }
+            work()
+        });
+        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+fn request(name: &str) -> Option<libc::ifreq> {
+    // SAFETY: an all-zero ifreq is a valid one.
+    let mut request: libc::ifreq = unsafe { mem::zeroed() };
+    // The last octet stays zero: names are C strings.
+    let room = request.ifr_name.len() - 1;
+    if name.is_empty() || name.len() > room || name.contains('\0') {
+        return None;
+    }
+    for (slot, octet) in request.ifr_name.iter_mut().zip(name.bytes()) {
+        *slot = octet as libc::c_char;
+    }
+    Some(request)
+}
+
+fn ask(fd: RawFd, what: libc::c_ulong, request: &mut libc::ifreq) -> io::Result<()> {
+    // SAFETY: each request used here reads and writes one ifreq, and whatever structure that points
+    // to, which the callers keep alive.
+    let status = unsafe { libc::ioctl(fd, what as _, ptr_to(request)) };
+    if status < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+const fn ptr_to(request: &mut libc::ifreq) -> *mut libc::ifreq {
+    &raw mut *request
+}
+
+/// ETHTOOL_GDRVINFO.
+const GET_DRIVER: u32 = 3;
+/// ETHTOOL_GSET: settings in their older form, which every driver that knows a speed answers.
+const GET_SETTINGS: u32 = 1;
+
+/// `struct ethtool_drvinfo`.
+#[repr(C)]
+struct DriverInfo {
+    command: u32,
+    driver: [u8; 32],
+    rest: [u8; 160],
+}
+
+/// `struct ethtool_cmd`.
+#[repr(C)]
+struct Settings {
+    command: u32,
+    supported: u32,
+    advertising: u32,
+    speed: u16,
+    modes: [u8; 14],
+    speed_high: u16,
+    rest: [u8; 14],
+}
+
+fn driver(fd: RawFd, request: &mut libc::ifreq) -> io::Result<String> {
+    let mut info = DriverInfo { command: GET_DRIVER, driver: [0; 32], rest: [0; 160] };
+    request.ifr_ifru.ifru_data = (&raw mut info).cast();
+    ask(fd, libc::SIOCETHTOOL as _, request)?;
+    let name = CStr::from_bytes_until_nul(&info.driver).unwrap_or_default();
+    Ok(name.to_string_lossy().into_owned())
+}
+
+/// The rate of the link; `None` where the driver does not know one.
+fn rate(fd: RawFd, request: &mut libc::ifreq) -> Option<BitRate> {
+    let mut settings = Settings {
+        command: GET_SETTINGS,
+        supported: 0,
+        advertising: 0,
+        speed: 0,
+        modes: [0; 14],
+        speed_high: 0,
+        rest: [0; 14],
+    };
+    request.ifr_ifru.ifru_data = (&raw mut settings).cast();
+    ask(fd, libc::SIOCETHTOOL as _, request).ok()?;
+    let megabits = u32::from(settings.speed_high) << 16 | u32::from(settings.speed);
+    // All ones stand for "unknown", in the older form with 16 bits only.
+    let is_known = megabits != u32::MAX && megabits != u32::from(u16::MAX);
+    if is_known { BitRate::new(u64::from(megabits) * 1_000_000) } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_structures_have_the_kernels_sizes() {
+        // linux/ethtool.h: 4 + 32 x 5 + 12 + 4 x 5 = 196; 3 x 4 + 2 + 6 + 2 x 4 + 2 + 2 + 3 x 4 =
+        // 44.
+        assert_eq!(mem::size_of::<DriverInfo>(), 196);
+        assert_eq!(mem::size_of::<Settings>(), 44);
+        assert_eq!(mem::offset_of!(Settings, speed_high), 28);
+    }
+
+    #[test]
+    fn the_loopback_is_known_for_what_it_is() {
+        let lo = Interface::named("lo").unwrap();
+        assert_eq!((lo.kind, lo.mac, lo.rate), (Kind::Loopback, Mac([0; 6]), None));
+        assert!(Interface::all().unwrap().iter().any(|interface| interface.index == lo.index));
+    }
+
+    #[test]
+    fn an_interface_that_is_not_there_is_named() {
+        for name in ["", "no-such-wire", "a name far too long for an interface"] {
+            let error = Interface::named(name).unwrap_err();
+            assert_eq!(error.to_string(), format!("no such interface: {name:?}"));
+        }
+        let error = in_namespace(Some("no-such-namespace"), || Ok(())).unwrap_err();
+        assert_eq!(error.to_string(), "no such network namespace: \"no-such-namespace\"");
+        assert!(in_namespace(Some("../escape"), || Ok(())).is_err());
+    }
+}

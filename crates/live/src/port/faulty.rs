@@ -1,0 +1,192 @@
+//! A port with a bad path behind it: faults befall live frames as they befall simulated ones.
+//!
+//! Frames of the rendezvous are spared, as [`super::is_rendezvous`] says. What the faults do with a
+//! frame is in [`stack::fault`].
+//!
+//! Not modelled: faults closer to the wire than this port. The receiver's interface has checked the
+//! FCS of every frame by the time a fault befalls it here, and delays are as punctual as the
+//! thread's wake-up.
+
+use super::{Arrival, Counts, MOST_PASSED_OVER, Port, PortError, Stamp, is_rendezvous};
+use crate::clock;
+use stack::fault::{self, Fate, Faults};
+use stack::station::{Frame, Transmission};
+use std::collections::BTreeMap;
+use wire::addr::Mac;
+use wire::time::Instant;
+use wire::units::BitRate;
+
+/// What befalls frames, each way.
+#[derive(Clone, Debug)]
+pub struct FaultyParams {
+    /// What befalls frames that come in.
+    pub receiving: Option<Faults>,
+    /// What befalls frames that go out.
+    pub sending: Option<Faults>,
+    /// Frames that may be on their way at a time, both ways together; further ones are dropped.
+    pub held_frames: usize,
+}
+
+/// A frame on its way through the bad path.
+#[derive(Clone, Debug)]
+enum Held {
+    Incoming(Stamp, Frame),
+    Outgoing(Frame),
+}
+
+/// A port behind a bad path.
+#[derive(Debug)]
+pub struct Faulty<P> {
+    inner: P,
+    params: FaultyParams,
+    /// By the time they come out of the path, then by their turn.
+    held: BTreeMap<(Instant, u64), Held>,
+    turn: u64,
+    counts: Counts,
+}
+
+impl<P: Port> Faulty<P> {
+    /// Puts a bad path before a port.
+    #[must_use]
+    pub const fn new(inner: P, params: FaultyParams) -> Self {
+        Self { inner, params, held: BTreeMap::new(), turn: 0, counts: NOTHING }
+    }
+
+    /// What the faults did to frames that came in.
+    #[must_use]
+    pub fn received(&self) -> fault::Counts {
+        self.params.receiving.as_ref().map_or_else(fault::Counts::default, |f| *f.counts())
+    }
+
+    /// What the faults did to frames that went out.
+    #[must_use]
+    pub fn sent(&self) -> fault::Counts {
+        self.params.sending.as_ref().map_or_else(fault::Counts::default, |f| *f.counts())
+    }
+
+    /// The port beneath.
+    #[must_use]
+    pub const fn inner(&self) -> &P {
+        &self.inner
+    }
+
+    /// The port beneath, to change its limits say.
+    #[must_use]
+    pub const fn inner_mut(&mut self) -> &mut P {
+        &mut self.inner
+    }
+
+    /// Holds a frame until `at`; says whether there was room.
+    fn hold(&mut self, at: Instant, held: Held) -> bool {
+        if self.held.len() >= self.params.held_frames {
+            return false;
+        }
+        self.turn += 1;
+        self.held.insert((at, self.turn), held);
+        true
+    }
+
+    /// Sends what is due, until something due is for the station.
+    fn release(&mut self, now: Instant) -> Result<Option<Arrival>, PortError> {
+        while let Some(entry) = self.held.first_entry()
+            && entry.key().0 <= now
+        {
+            let (at, _) = *entry.key();
+            match entry.remove() {
+                Held::Incoming(stamp, frame) => return Ok(Some(Arrival { at, stamp, frame })),
+                Held::Outgoing(frame) => {
+                    self.inner.send(&frame)?;
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Lets the faults befall a frame that came in.
+    fn befall(&mut self, arrival: Arrival) {
+        let Arrival { at, stamp, frame } = arrival;
+        let outcomes = match &mut self.params.receiving {
+            Some(faults) if !is_rendezvous(&frame) => faults.apply(at, frame),
+            _ => {
+                // Spared frames take no notice of the room that others have used up.
+                self.turn += 1;
+                self.held.insert((at, self.turn), Held::Incoming(stamp, frame));
+                return;
+            }
+        };
+        for outcome in outcomes.into_iter().filter(|outcome| outcome.fate.arrives()) {
+            if !self.hold(outcome.at, Held::Incoming(stamp, outcome.frame)) {
+                self.counts.overrun += 1;
+            }
+        }
+    }
+}
+
+const NOTHING: Counts = Counts { sent: 0, received: 0, not_sent: 0, overrun: 0, foreign: 0 };
+
+impl<P: Port> Port for Faulty<P> {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn addr(&self) -> Mac {
+        self.inner.addr()
+    }
+
+    /// A frame that is lost on the bad path was sent all the same.
+    fn send(&mut self, frame: &Frame) -> Result<Transmission, PortError> {
+        let now = clock::now();
+        let outcomes = match &mut self.params.sending {
+            Some(faults) if !is_rendezvous(frame) => faults.apply(now, frame.clone()),
+            _ => return self.inner.send(frame),
+        };
+        let mut result = Transmission::Sent;
+        for outcome in outcomes.into_iter().filter(|outcome| outcome.fate.arrives()) {
+            if outcome.at <= now {
+                result = result.max(self.inner.send(&outcome.frame)?);
+            } else if !self.hold(outcome.at, Held::Outgoing(outcome.frame)) {
+                self.counts.not_sent += 1;
+                if outcome.fate != Fate::Copied {
+                    result = Transmission::GivenUp;
+                }
+            }
+        }
+        Ok(result)
+    }
+
+    fn receive(&mut self, until: Instant) -> Result<Option<Arrival>, PortError> {
+        for passed_over in 0_u64.. {
+            if let Some(arrival) = self.release(clock::now())? {
+                return Ok(Some(arrival));
+            }
+            let due = self.held.first_key_value().map(|((at, _), _)| *at);
+            let wake = due.map_or(until, |due| due.min(until));
+            let arrival = self.inner.receive(wake)?;
+            let is_last = arrival.is_none() || passed_over >= MOST_PASSED_OVER;
+            if let Some(arrival) = arrival {
+                self.befall(arrival);
+            }
+            if is_last && clock::now() >= until {
+                break;
+            }
+        }
+        self.release(clock::now())
+    }
+
+    fn link_rate(&self) -> Option<BitRate> {
+        self.inner.link_rate()
+    }
+
+    fn is_unbounded(&self) -> bool {
+        self.inner.is_unbounded()
+    }
+
+    fn counts(&self) -> Counts {
+        let counts = self.inner.counts();
+        Counts {
+            not_sent: counts.not_sent + self.counts.not_sent,
+            overrun: counts.overrun + self.counts.overrun,
+            ..counts
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! A port under the governor.
+
+use super::{Arrival, Counts, Governor, Port, PortError, Verdict, default_limits};
+use crate::clock;
+use stack::station::{Frame, Transmission};
+use wire::addr::Mac;
+use wire::rendezvous::Limits;
+use wire::time::Instant;
+use wire::units::BitRate;
+
+/// What the governor enforces.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cap {
+    /// [`default_limits`] of the link; nothing where the port is unbounded.
+    Unagreed,
+    /// What both ends agreed to, on any port.
+    Agreed(Limits),
+}
+
+/// A port that sends no faster than allowed. What exceeds the limits waits in a bounded queue,
+/// which is served while the station receives.
+#[derive(Debug)]
+pub struct Paced<P> {
+    inner: P,
+    governor: Option<Governor>,
+    queue_frames: usize,
+    dropped: u64,
+}
+
+impl<P: Port> Paced<P> {
+    /// Puts the governor above a port.
+    #[must_use]
+    pub fn new(inner: P, cap: Cap, queue_frames: usize) -> Self {
+        let mut paced = Self { inner, governor: None, queue_frames, dropped: 0 };
+        paced.cap(cap);
+        paced
+    }
+
+    /// Enforces something else from now on. Frames that wait go on waiting under the new limits;
+    /// where there are none any more, they are discarded.
+    pub fn cap(&mut self, cap: Cap) {
+        let limits = match cap {
+            Cap::Unagreed if self.inner.is_unbounded() => None,
+            Cap::Unagreed => Some(default_limits(self.inner.link_rate())),
+            Cap::Agreed(limits) => Some(limits),
+        };
+        let now = clock::now();
+        let queue_frames = self.queue_frames;
+        if limits.is_none() {
+            self.discard();
+        }
+        match (&mut self.governor, limits) {
+            (Some(governor), Some(limits)) => governor.set(now, limits),
+            (governor, limits) => {
+                *governor = limits.map(|limits| Governor::new(now, limits, queue_frames));
+            }
+        }
+    }
+
+    /// What it enforces; `None` where it enforces nothing.
+    #[must_use]
+    pub fn limits(&self) -> Option<Limits> {
+        self.governor.as_ref().map(Governor::limits)
+    }
+
+    /// Frames waiting for their turn.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.governor.as_ref().map_or(0, Governor::waiting)
+    }
+
+    /// Throws away the frames that wait, and counts them as not sent: when the peer is lost or
+    /// wants no more load, nothing may follow.
+    pub fn discard(&mut self) {
+        let discarded = self.governor.as_mut().map_or(0, Governor::discard);
+        self.dropped += discarded as u64;
+    }
+
+    /// The port beneath.
+    #[must_use]
+    pub const fn inner(&self) -> &P {
+        &self.inner
+    }
+
+    /// The port beneath, to change its limits say.
+    #[must_use]
+    pub const fn inner_mut(&mut self) -> &mut P {
+        &mut self.inner
+    }
+}
+
+impl<P: Port> Port for Paced<P> {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn addr(&self) -> Mac {
+        self.inner.addr()
+    }
+
+    fn send(&mut self, frame: &Frame) -> Result<Transmission, PortError> {
+        let Some(governor) = &mut self.governor else { return self.inner.send(frame) };
+        match governor.offer(clock::now(), frame) {
+            Verdict::Go => self.inner.send(frame),
+            Verdict::Queued => Ok(Transmission::Sent),
+            Verdict::Dropped => {
+                self.dropped += 1;
+                Ok(Transmission::GivenUp)
+            }
+        }
+    }
+
+    fn receive(&mut self, until: Instant) -> Result<Option<Arrival>, PortError> {
+        loop {
+            let now = clock::now();
+            let mut wake = until;
+            if let Some(governor) = &mut self.governor {
+                while let Some(frame) = governor.release(now) {
+                    self.inner.send(&frame)?;
+                }
+                wake = governor.due(now).map_or(until, |due| due.min(until));
+            }
+            let arrival = self.inner.receive(wake)?;
+            if arrival.is_some() || clock::now() >= until {
+                return Ok(arrival);
+            }
+        }
+    }
+
+    fn link_rate(&self) -> Option<BitRate> {
+        self.inner.link_rate()
+    }
+
+    fn is_unbounded(&self) -> bool {
+        self.inner.is_unbounded()
+    }
+
+    fn counts(&self) -> Counts {
+        let counts = self.inner.counts();
+        Counts { not_sent: counts.not_sent + self.dropped, ..counts }
+    }
+}

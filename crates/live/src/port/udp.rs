@@ -1,0 +1,228 @@
+//! 802.3 frames in UDP datagrams: a LAN between processes, without any privilege.
+//!
+//! A datagram is four octets, "TWF1", and one frame without FCS. A station's socket is known by
+//! static entry, or learnt from the source address of what it sent, as a bridge learns; a frame for
+//! a station whose socket is unknown, or for a group, goes to all. Datagrams from elsewhere than
+//! known sockets are dropped unless learning is on. Not modelled: the time on a wire, collisions.
+
+use super::{Arrival, Counts, MOST_PASSED_OVER, Port, PortError, Wait};
+use crate::clock::{self, Converter};
+use crate::socket::{Received, Socket};
+use bytes::Bytes;
+use core::net::SocketAddr;
+use stack::station::{Frame, Transmission, destination, source};
+use std::collections::BTreeMap;
+use std::io::{self, IoSlice};
+use std::net::UdpSocket;
+use wire::addr::Mac;
+use wire::time::Instant;
+use wire::units::BitRate;
+
+/// What each datagram begins with.
+const MAGIC: [u8; 4] = *b"TWF1";
+/// The longest frame carried: what fits a UDP datagram over IPv4 behind the magic.
+const LONGEST_FRAME: usize = 65_507 - MAGIC.len();
+/// More stations than this are not learnt: the table is bounded.
+const MOST_PEERS: usize = 256;
+
+/// Who may take part.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Reach {
+    /// Processes of this host: every address must be a loopback address.
+    ThisHost,
+    /// Any host.
+    AnyHost,
+}
+
+/// How a UDP port is opened.
+#[derive(Clone, Debug)]
+pub struct UdpParams {
+    /// The socket's own address; port 0 leaves the choice to the system.
+    pub address: SocketAddr,
+    /// The station's address on the LAN.
+    pub station: Mac,
+    /// Stations and their sockets, never unlearnt.
+    pub peers: Vec<(Mac, SocketAddr)>,
+    /// Whether stations are learnt from what they send.
+    pub learn: bool,
+    /// Who may take part.
+    pub reach: Reach,
+    /// How the thread waits.
+    pub wait: Wait,
+}
+
+/// A station's port on a LAN of UDP sockets.
+#[derive(Debug)]
+pub struct Udp {
+    socket: Socket,
+    address: SocketAddr,
+    name: String,
+    params: UdpParams,
+    /// The sockets, and whether each is a static entry.
+    peers: BTreeMap<Mac, (SocketAddr, bool)>,
+    converter: Converter,
+    counts: Counts,
+    buffer: Vec<u8>,
+}
+
+impl Udp {
+    /// Opens the socket.
+    ///
+    /// # Errors
+    /// [`PortError::NotLoopback`] where other hosts were not allowed, or what the system said.
+    pub fn open(params: UdpParams) -> Result<Self, PortError> {
+        let addresses = params.peers.iter().map(|(_, address)| *address);
+        let elsewhere = addresses.chain([params.address]).find(|address| !is_here(*address));
+        if let Some(address) = elsewhere.filter(|_| params.reach == Reach::ThisHost) {
+            return Err(PortError::NotLoopback(address));
+        }
+        let socket = UdpSocket::bind(params.address).map_err(PortError::system("bind a socket"))?;
+        let address = socket.local_addr().map_err(PortError::system("ask a socket's address"))?;
+        let socket = Socket::from(socket);
+        socket.stamp().map_err(PortError::system("ask for kernel stamps"))?;
+        Ok(Self {
+            socket,
+            address,
+            name: format!("udp/{address}"),
+            peers: params.peers.iter().map(|(mac, address)| (*mac, (*address, true))).collect(),
+            params,
+            converter: Converter::new(),
+            counts: Counts::default(),
+            buffer: vec![0; 65_536],
+        })
+    }
+
+    /// The socket's address, with the port that the system chose.
+    #[must_use]
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    fn transmit(&mut self, frame: &Frame, to: SocketAddr) -> Result<Transmission, PortError> {
+        let parts =
+            [IoSlice::new(&MAGIC), IoSlice::new(frame.head()), IoSlice::new(frame.payload())];
+        match self.socket.send(&parts, Some(to)) {
+            Ok(()) => Ok(Transmission::Sent),
+            // A peer that went away answers with an ICMP message: on a LAN nobody would notice.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                Ok(Transmission::Sent)
+            }
+            Err(error) if is_full(&error) => Ok(Transmission::GivenUp),
+            Err(error) => Err(PortError::system("send a datagram")(error)),
+        }
+    }
+
+    /// The frame in the buffer, if it is one, comes from where it may, and is for this station.
+    fn accept(&mut self, received: &Received) -> Option<Frame> {
+        let octets = self.buffer.get(..received.octets).unwrap_or_default();
+        let frame = octets.strip_prefix(&MAGIC).map(Bytes::copy_from_slice).map(Frame::new);
+        let from = received.from;
+        let Some(frame) = frame.filter(|frame| from.is_some_and(|from| self.admit(frame, from)))
+        else {
+            self.counts.foreign += 1;
+            return None;
+        };
+        let to = destination(&frame)?;
+        (to == self.params.station || to.is_group()).then_some(frame)
+    }
+
+    /// Learns where the frame came from; says whether it is to be taken.
+    fn admit(&mut self, frame: &Frame, from: SocketAddr) -> bool {
+        let Some(mac) = source(frame).filter(|mac| !mac.is_group() && *mac != self.params.station)
+        else {
+            return false;
+        };
+        if self.params.reach == Reach::ThisHost && !is_here(from) {
+            return false;
+        }
+        let is_full = self.peers.len() >= MOST_PEERS;
+        match self.peers.get_mut(&mac) {
+            Some((address, true)) => *address == from,
+            Some((address, false)) => {
+                *address = from;
+                true
+            }
+            None if self.params.learn && !is_full => {
+                self.peers.insert(mac, (from, false));
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+fn is_here(address: SocketAddr) -> bool {
+    address.ip().is_loopback()
+}
+
+fn is_full(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::WouldBlock || error.raw_os_error() == Some(libc::ENOBUFS)
+}
+
+impl Port for Udp {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn addr(&self) -> Mac {
+        self.params.station
+    }
+
+    fn send(&mut self, frame: &Frame) -> Result<Transmission, PortError> {
+        if frame.len() > LONGEST_FRAME {
+            return Err(PortError::TooLong { octets: frame.len(), limit: LONGEST_FRAME });
+        }
+        let to = destination(frame).unwrap_or_default();
+        let known = self.peers.get(&to).map(|(address, _)| *address);
+        let outcome = if let Some(address) = known {
+            self.transmit(frame, address)?
+        } else {
+            let all: Vec<SocketAddr> = self.peers.values().map(|(address, _)| *address).collect();
+            let mut outcome = Transmission::Sent;
+            for address in all {
+                outcome = outcome.max(self.transmit(frame, address)?);
+            }
+            outcome
+        };
+        match outcome {
+            Transmission::Sent => self.counts.sent += 1,
+            Transmission::GivenUp => self.counts.not_sent += 1,
+        }
+        Ok(outcome)
+    }
+
+    fn receive(&mut self, until: Instant) -> Result<Option<Arrival>, PortError> {
+        for passed_over in 0_u64.. {
+            let received = self.socket.receive_until(&mut self.buffer, until, self.params.wait);
+            let received = match received {
+                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => None,
+                other => other.map_err(PortError::system("receive a datagram"))?,
+            };
+            let now = clock::now();
+            let is_last = received.is_none() || passed_over >= MOST_PASSED_OVER;
+            if let Some(received) = received
+                && let Some(frame) = self.accept(&received)
+            {
+                self.counts.received += 1;
+                let (at, stamp) = self.converter.arrival(received.wall_nanos, now);
+                return Ok(Some(Arrival { at, stamp, frame }));
+            }
+            if is_last && now >= until {
+                break;
+            }
+        }
+        Ok(None)
+    }
+
+    fn link_rate(&self) -> Option<BitRate> {
+        None
+    }
+
+    fn is_unbounded(&self) -> bool {
+        is_here(self.address)
+    }
+
+    fn counts(&self) -> Counts {
+        self.counts
+    }
+}

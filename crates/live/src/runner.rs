@@ -1,0 +1,153 @@
+//! Drives one station on one port: the loop in which a clock that ticks takes the place of `sim`'s.
+//!
+//! Each wake-up first takes what has arrived, then lets deadlines expire, then asks the user. In
+//! this order a process that was stopped for a while does not take a peer for dead whose frames are
+//! there.
+
+use crate::clock;
+use crate::port::{Port, PortError};
+use core::sync::atomic::{AtomicBool, Ordering};
+use core::time::Duration;
+use stack::station::{Station, Transmission};
+use wire::time::Instant;
+
+/// Frames taken at one wake-up before deadlines are looked at again.
+const BATCH: u32 = 64;
+/// How long the loop may not look at its stop flag.
+const STOP_LATENCY: Duration = Duration::from_millis(20);
+
+/// What the user wants after a wake-up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Control {
+    /// Go on.
+    Continue,
+    /// Stop: the run has what it wanted.
+    Stop,
+}
+
+/// Why a run stopped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stopped {
+    /// Its time was over.
+    Ended,
+    /// The stop flag was set.
+    Flagged,
+    /// The user had enough.
+    Satisfied,
+}
+
+/// What a runner has done so far, and how well it kept time.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Counts {
+    /// Frames given to the station.
+    pub received: u64,
+    /// Frames the port took.
+    pub sent: u64,
+    /// Frames the port did not take.
+    pub given_up: u64,
+    /// Deadlines that came.
+    pub deadlines: u64,
+    /// The latest that a deadline was looked at.
+    pub latest: Duration,
+}
+
+/// Drives stations on ports.
+#[derive(Clone, Debug, Default)]
+pub struct Runner {
+    counts: Counts,
+}
+
+impl Runner {
+    /// A runner that has done nothing yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What it has done so far, in all runs.
+    #[must_use]
+    pub const fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// Drives `station` on `port` until `until`, until `stop` is set, or until `on_wake` has
+    /// enough.
+    ///
+    /// `on_wake` is called once at the start and after each wake-up; what it makes the station want
+    /// to send is sent at once. May be called again to go on.
+    ///
+    /// # Errors
+    /// What the port said.
+    pub fn run<S: Station>(
+        &mut self,
+        station: &mut S,
+        port: &mut dyn Port,
+        until: Instant,
+        stop: &AtomicBool,
+        mut on_wake: impl FnMut(&mut S, Instant) -> Control,
+    ) -> Result<Stopped, PortError> {
+        clock::be_punctual();
+        loop {
+            let now = clock::now();
+            self.expire(station, now);
+            self.transmit(station, port)?;
+            let control = on_wake(station, now);
+            self.transmit(station, port)?;
+            if control == Control::Stop {
+                return Ok(Stopped::Satisfied);
+            }
+            if stop.load(Ordering::Relaxed) {
+                return Ok(Stopped::Flagged);
+            }
+            if now >= until {
+                return Ok(Stopped::Ended);
+            }
+            let due = station.deadline().map_or(Instant::MAX, |deadline| deadline.at);
+            self.receive(station, port, due.min(until).min(now + STOP_LATENCY))?;
+        }
+    }
+
+    /// Waits for frames until `wake`, and takes all that are there, up to a batch.
+    fn receive<S: Station>(
+        &mut self,
+        station: &mut S,
+        port: &mut dyn Port,
+        wake: Instant,
+    ) -> Result<(), PortError> {
+        let mut wait = wake;
+        for _ in 0..BATCH {
+            let Some(arrival) = port.receive(wait)? else { return Ok(()) };
+            // The station is told the time at which it is called, not the frame's stamp, since its
+            // time may not go backwards.
+            station.receive(clock::now(), arrival.frame);
+            self.counts.received += 1;
+            self.transmit(station, port)?;
+            wait = Instant::ZERO;
+        }
+        Ok(())
+    }
+
+    fn expire<S: Station>(&mut self, station: &mut S, now: Instant) {
+        if let Some(deadline) = station.deadline().filter(|deadline| deadline.at <= now) {
+            self.counts.deadlines += 1;
+            self.counts.latest = self.counts.latest.max(now - deadline.at);
+            station.expire(now);
+        }
+    }
+
+    fn transmit<S: Station>(
+        &mut self,
+        station: &mut S,
+        port: &mut dyn Port,
+    ) -> Result<(), PortError> {
+        while let Some(frame) = station.poll() {
+            let outcome = port.send(&frame)?;
+            match outcome {
+                Transmission::Sent => self.counts.sent += 1,
+                Transmission::GivenUp => self.counts.given_up += 1,
+            }
+            station.transmitted(clock::now(), outcome);
+        }
+        Ok(())
+    }
+}

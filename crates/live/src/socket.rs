@@ -1,0 +1,391 @@
+//! Sockets as the ports use them: several pieces sent at once, kernel stamps, deadlines in
+//! nanoseconds.
+//!
+//! All system calls on sockets are here, so that nothing above needs `unsafe`.
+#![expect(unsafe_code, reason = "recvmsg, sendmsg, ppoll and socket options exist only in libc")]
+
+use crate::clock;
+use core::mem;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use core::ptr;
+use std::io::{self, IoSlice};
+use std::net::UdpSocket;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use wire::addr::Mac;
+use wire::time::{Instant, nanos};
+
+/// How a thread waits for its port.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Wait {
+    /// It sleeps until something comes or the deadline does: kind to the host, some 10 us later.
+    Block,
+    /// It asks again and again: quickest where the thread has a processor of its own.
+    Spin,
+}
+
+/// A socket that is closed when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Socket(OwnedFd);
+
+/// One datagram or frame that came in, beside its octets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Received {
+    /// Octets in the buffer.
+    pub(crate) octets: usize,
+    /// Octets there were.
+    pub(crate) original_octets: usize,
+    /// The kernel's stamp: nanoseconds since the Unix epoch.
+    pub(crate) wall_nanos: Option<u64>,
+    /// The tag protocol and control information of a VLAN tag the kernel took out.
+    pub(crate) vlan: Option<(u16, u16)>,
+    /// Whose datagram it was.
+    pub(crate) from: Option<SocketAddr>,
+    /// Whether this host sent the frame itself.
+    pub(crate) outgoing: bool,
+}
+
+/// Room for a stamp (32 octets), VLAN data (40) and a queue overflow count, aligned as headers must
+/// be.
+type Control = [u64; 32];
+
+fn check(status: libc::c_int) -> io::Result<libc::c_int> {
+    if status < 0 { Err(io::Error::last_os_error()) } else { Ok(status) }
+}
+
+fn length<T>() -> libc::socklen_t {
+    libc::socklen_t::try_from(mem::size_of::<T>()).expect("no option is that large")
+}
+
+impl Socket {
+    /// A raw socket for whole frames, deaf until it is bound.
+    pub(crate) fn raw() -> io::Result<Self> {
+        Self::open(libc::AF_PACKET, libc::SOCK_RAW)
+    }
+
+    /// A socket that is never bound: to ask the kernel about interfaces.
+    pub(crate) fn inquiry() -> io::Result<Self> {
+        Self::open(libc::AF_INET, libc::SOCK_DGRAM)
+    }
+
+    fn open(family: libc::c_int, kind: libc::c_int) -> io::Result<Self> {
+        // SAFETY: takes integers only.
+        let fd = check(unsafe { libc::socket(family, kind | libc::SOCK_CLOEXEC, 0) })?;
+        // SAFETY: the descriptor was just made and belongs to nobody else.
+        Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
+    }
+
+    /// Listens for frames of this protocol (`ETH_P_…`) on one interface.
+    pub(crate) fn bind_interface(&self, index: u32, protocol: u16) -> io::Result<()> {
+        // SAFETY: an all-zero sockaddr_ll is a valid one.
+        let mut address: libc::sockaddr_ll = unsafe { mem::zeroed() };
+        address.sll_family = libc::AF_PACKET as u16;
+        address.sll_protocol = protocol.to_be();
+        address.sll_ifindex = i32::try_from(index).unwrap_or(0);
+        let pointer = (&raw const address).cast();
+        // SAFETY: the pointer and the length are those of `address`, which outlives the call.
+        check(unsafe { libc::bind(self.fd(), pointer, length::<libc::sockaddr_ll>()) })?;
+        Ok(())
+    }
+
+    /// Sets an option whose value is the plain C type `T`.
+    pub(crate) fn set<T: Copy>(&self, level: i32, name: i32, value: T) -> io::Result<()> {
+        let pointer = (&raw const value).cast();
+        // SAFETY: the pointer and the length are those of `value`, which outlives the call.
+        check(unsafe { libc::setsockopt(self.fd(), level, name, pointer, length::<T>()) })?;
+        Ok(())
+    }
+
+    /// How many frames the kernel dropped for want of room since it was last asked.
+    pub(crate) fn dropped(&self) -> io::Result<u32> {
+        let mut statistics = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
+        let mut size = length::<libc::tpacket_stats>();
+        let pointer = (&raw mut statistics).cast();
+        let (level, name) = (libc::SOL_PACKET, libc::PACKET_STATISTICS);
+        // SAFETY: the pointer and the size are those of `statistics`, which the call may write.
+        check(unsafe { libc::getsockopt(self.fd(), level, name, pointer, &raw mut size) })?;
+        Ok(statistics.tp_drops)
+    }
+
+    /// Asks for the kernel's stamp with each datagram.
+    pub(crate) fn stamp(&self) -> io::Result<()> {
+        self.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1_i32)
+    }
+
+    /// Lets the kernel pass over every frame that this program does not return a length for.
+    pub(crate) fn filter(&self, program: &[libc::sock_filter]) -> io::Result<()> {
+        // The kernel copies the program, and does not write to it.
+        let program = libc::sock_fprog {
+            len: program.len() as libc::c_ushort,
+            filter: program.as_ptr().cast_mut(),
+        };
+        self.set(libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, program)
+    }
+
+    /// Asks for so much room for what was not taken yet: as much as the process may, if not all.
+    pub(crate) fn room_for_receiving(&self, octets: i32) -> io::Result<()> {
+        self.set(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, octets)
+            .or_else(|_| self.set(libc::SOL_SOCKET, libc::SO_RCVBUF, octets))
+    }
+
+    /// Lets an interface take in frames it would pass over (`PACKET_MR_…`), while this socket
+    /// lives.
+    pub(crate) fn join(&self, index: u32, kind: i32, mac: Mac) -> io::Result<()> {
+        let Mac([a, b, c, d, e, g]) = mac;
+        let membership = libc::packet_mreq {
+            mr_ifindex: i32::try_from(index).unwrap_or(0),
+            mr_type: kind as u16,
+            mr_alen: 6,
+            mr_address: [a, b, c, d, e, g, 0, 0],
+        };
+        self.set(libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, membership)
+    }
+
+    /// Lets a send wait this long for room in the interface's queue; then it fails.
+    pub(crate) fn wait_for_room(&self, span: core::time::Duration) -> io::Result<()> {
+        let span = libc::timeval {
+            tv_sec: libc::time_t::try_from(span.as_secs()).unwrap_or(libc::time_t::MAX),
+            tv_usec: span.subsec_micros().into(),
+        };
+        self.set(libc::SOL_SOCKET, libc::SO_SNDTIMEO, span)
+    }
+
+    /// Sends the parts as one datagram, without putting them together first.
+    pub(crate) fn send(&self, parts: &[IoSlice<'_>], to: Option<SocketAddr>) -> io::Result<()> {
+        let name = to.map(Name::of);
+        // SAFETY: an all-zero msghdr is a valid one.
+        let mut message: libc::msghdr = unsafe { mem::zeroed() };
+        if let Some(name) = &name {
+            message.msg_name = name.pointer().cast_mut().cast();
+            message.msg_namelen = name.length;
+        }
+        // An IoSlice has the layout of an iovec, and the kernel does not write to these.
+        message.msg_iov = parts.as_ptr().cast_mut().cast();
+        message.msg_iovlen = parts.len();
+        loop {
+            // SAFETY: `message` points to `name` and `parts`, which both outlive the call.
+            let sent = unsafe { libc::sendmsg(self.fd(), &raw const message, libc::MSG_NOSIGNAL) };
+            if sent >= 0 {
+                return Ok(());
+            }
+            let error = io::Error::last_os_error();
+            if error.kind() != io::ErrorKind::Interrupted {
+                return Err(error);
+            }
+        }
+    }
+
+    /// The next datagram, if one is there. One longer than the buffer is cut.
+    pub(crate) fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<Received>> {
+        let mut control: Control = [0; 32];
+        // SAFETY: an all-zero sockaddr_storage is a valid one.
+        let mut name: libc::sockaddr_storage = unsafe { mem::zeroed() };
+        let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+        // SAFETY: an all-zero msghdr is a valid one.
+        let mut message: libc::msghdr = unsafe { mem::zeroed() };
+        message.msg_name = (&raw mut name).cast();
+        message.msg_namelen = length::<libc::sockaddr_storage>();
+        message.msg_iov = &raw mut part;
+        message.msg_iovlen = 1;
+        message.msg_control = control.as_mut_ptr().cast();
+        message.msg_controllen = mem::size_of::<Control>();
+        let flags = libc::MSG_DONTWAIT | libc::MSG_TRUNC;
+        // SAFETY: `message` points to `name`, `buffer` and `control` with their right lengths, and
+        // nothing else touches them during the call.
+        let received = unsafe { libc::recvmsg(self.fd(), &raw mut message, flags) };
+        let Ok(original_octets) = usize::try_from(received) else {
+            let error = io::Error::last_os_error();
+            return match error.kind() {
+                io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => Ok(None),
+                _ => Err(error),
+            };
+        };
+        let (wall_nanos, vlan) = ancillary(&message);
+        Ok(Some(Received {
+            octets: original_octets.min(buffer.len()),
+            original_octets,
+            wall_nanos,
+            vlan,
+            from: socket_address(&name),
+            outgoing: is_outgoing(&name),
+        }))
+    }
+
+    /// Sleeps until something can be received, or `until`. May return early.
+    pub(crate) fn wait(&self, until: Instant) -> io::Result<()> {
+        let left = clock::to_spec(nanos(until - clock::now()));
+        let mut poll = libc::pollfd { fd: self.fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: one pollfd is given and one is announced; both structures outlive the call.
+        let status = unsafe { libc::ppoll(&raw mut poll, 1, &raw const left, ptr::null()) };
+        match check(status) {
+            Err(error) if error.kind() != io::ErrorKind::Interrupted => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Receives until there is something or the time is over, in the way asked for.
+    pub(crate) fn receive_until(
+        &self,
+        buffer: &mut [u8],
+        until: Instant,
+        wait: Wait,
+    ) -> io::Result<Option<Received>> {
+        loop {
+            if let Some(received) = self.receive(buffer)? {
+                return Ok(Some(received));
+            }
+            if clock::now() >= until {
+                return Ok(None);
+            }
+            match wait {
+                Wait::Block => self.wait(until)?,
+                Wait::Spin => core::hint::spin_loop(),
+            }
+        }
+    }
+
+    /// Its descriptor, for as long as it lives.
+    pub(crate) fn fd(&self) -> libc::c_int {
+        self.0.as_raw_fd()
+    }
+}
+
+impl From<UdpSocket> for Socket {
+    fn from(socket: UdpSocket) -> Self {
+        Self(socket.into())
+    }
+}
+
+/// The stamp and the VLAN tag among the control messages.
+fn ancillary(message: &libc::msghdr) -> (Option<u64>, Option<(u16, u16)>) {
+    let (mut wall_nanos, mut vlan) = (None, None);
+    // SAFETY: the kernel has set the control pointer and length of `message`, whose buffer lives in
+    // the caller; CMSG_FIRSTHDR and CMSG_NXTHDR stay within that length.
+    let mut header = unsafe { libc::CMSG_FIRSTHDR(message) };
+    while !header.is_null() {
+        // SAFETY: `header` is not null, so it points to a whole, aligned cmsghdr in the buffer.
+        let (level, kind, data) =
+            unsafe { ((*header).cmsg_level, (*header).cmsg_type, libc::CMSG_DATA(header)) };
+        match (level, kind) {
+            (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) => {
+                // SAFETY: a control message of this type carries a timespec.
+                let spec: libc::timespec = unsafe { ptr::read_unaligned(data.cast()) };
+                let seconds = u64::try_from(spec.tv_sec).unwrap_or(0);
+                let rest = u64::try_from(spec.tv_nsec).unwrap_or(0);
+                wall_nanos = Some(seconds.saturating_mul(1_000_000_000).saturating_add(rest));
+            }
+            (libc::SOL_PACKET, libc::PACKET_AUXDATA) => {
+                // SAFETY: a control message of this type carries a tpacket_auxdata.
+                let data: libc::tpacket_auxdata = unsafe { ptr::read_unaligned(data.cast()) };
+                if data.tp_status & libc::TP_STATUS_VLAN_VALID != 0 {
+                    let has_protocol = data.tp_status & libc::TP_STATUS_VLAN_TPID_VALID != 0;
+                    let protocol = if has_protocol { data.tp_vlan_tpid } else { 0x8100 };
+                    vlan = Some((protocol, data.tp_vlan_tci));
+                }
+            }
+            _ => {}
+        }
+        // SAFETY: `header` came from the same message.
+        header = unsafe { libc::CMSG_NXTHDR(message, header) };
+    }
+    (wall_nanos, vlan)
+}
+
+fn socket_address(name: &libc::sockaddr_storage) -> Option<SocketAddr> {
+    let pointer = ptr::from_ref(name);
+    match i32::from(name.ss_family) {
+        libc::AF_INET => {
+            // SAFETY: the family says that this is a sockaddr_in, and the storage is large enough.
+            let address = unsafe { &*pointer.cast::<libc::sockaddr_in>() };
+            let ip = Ipv4Addr::from_bits(u32::from_be(address.sin_addr.s_addr));
+            Some(SocketAddr::new(IpAddr::V4(ip), u16::from_be(address.sin_port)))
+        }
+        libc::AF_INET6 => {
+            // SAFETY: the family says that this is a sockaddr_in6, and the storage is large enough.
+            let address = unsafe { &*pointer.cast::<libc::sockaddr_in6>() };
+            let ip = Ipv6Addr::from(address.sin6_addr.s6_addr);
+            Some(SocketAddr::new(IpAddr::V6(ip), u16::from_be(address.sin6_port)))
+        }
+        _ => None,
+    }
+}
+
+fn is_outgoing(name: &libc::sockaddr_storage) -> bool {
+    if i32::from(name.ss_family) != libc::AF_PACKET {
+        return false;
+    }
+    // SAFETY: the family says that this is a sockaddr_ll, and the storage is large enough.
+    let address = unsafe { &*ptr::from_ref(name).cast::<libc::sockaddr_ll>() };
+    address.sll_pkttype == libc::PACKET_OUTGOING
+}
+
+/// An internet address as the system wants it.
+struct Name {
+    storage: libc::sockaddr_storage,
+    length: libc::socklen_t,
+}
+
+impl Name {
+    fn of(address: SocketAddr) -> Self {
+        // SAFETY: an all-zero sockaddr_storage is a valid one.
+        let mut storage: libc::sockaddr_storage = unsafe { mem::zeroed() };
+        let pointer = &raw mut storage;
+        let length = match address {
+            SocketAddr::V4(address) => {
+                // SAFETY: the storage is large enough and aligned for every kind of address.
+                let name = unsafe { &mut *pointer.cast::<libc::sockaddr_in>() };
+                name.sin_family = libc::AF_INET as u16;
+                name.sin_port = address.port().to_be();
+                name.sin_addr.s_addr = address.ip().to_bits().to_be();
+                length::<libc::sockaddr_in>()
+            }
+            SocketAddr::V6(address) => {
+                // SAFETY: the storage is large enough and aligned for every kind of address.
+                let name = unsafe { &mut *pointer.cast::<libc::sockaddr_in6>() };
+                name.sin6_family = libc::AF_INET6 as u16;
+                name.sin6_port = address.port().to_be();
+                name.sin6_addr.s6_addr = address.ip().octets();
+                name.sin6_scope_id = address.scope_id();
+                length::<libc::sockaddr_in6>()
+            }
+        };
+        Self { storage, length }
+    }
+
+    const fn pointer(&self) -> *const libc::sockaddr_storage {
+        &raw const self.storage
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_reads_as_it_was_written() {
+        for text in ["127.0.0.1:4711", "[::1]:65535"] {
+            let address: SocketAddr = text.parse().unwrap();
+            assert_eq!(socket_address(&Name::of(address).storage), Some(address));
+        }
+    }
+
+    #[test]
+    fn the_parts_arrive_as_one_datagram_with_a_stamp_and_a_cut_one_tells_its_length() {
+        let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let to = receiver.local_addr().unwrap();
+        let receiver = Socket::from(receiver);
+        receiver.stamp().unwrap();
+        let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let from = sender.local_addr().unwrap();
+        let parts = [IoSlice::new(b"head"), IoSlice::new(b"payload")];
+        Socket::from(sender).send(&parts, Some(to)).unwrap();
+
+        let mut buffer = [0; 6];
+        let until = clock::now() + core::time::Duration::from_secs(10);
+        let received = receiver.receive_until(&mut buffer, until, Wait::Block).unwrap().unwrap();
+        assert_eq!(&buffer, b"headpa");
+        assert_eq!((received.octets, received.original_octets), (6, 11));
+        assert_eq!(received.from, Some(from));
+        assert!(received.wall_nanos.is_some() && !received.outgoing);
+        assert!(receiver.receive(&mut buffer).unwrap().is_none());
+    }
+}

@@ -1,0 +1,164 @@
+//! Raw sockets on a veth pair between two network namespaces.
+
+use crate::namespace::{INTERFACE, Namespaces};
+use crate::session::converse;
+use crate::{A, B, C, frame, number, numbers};
+use live::clock;
+use live::interface::{Interface, Kind, in_namespace};
+use live::port::{AfPacket, AfPacketParams, Port, PortError, Stamp, Wait};
+use live::tap::{Tap, TapParams};
+use stack::station::Frame;
+use std::time::Duration;
+use wire::addr::Mac;
+use wire::time::Instant;
+
+fn params(namespace: &str, station: Mac) -> AfPacketParams {
+    AfPacketParams {
+        interface: INTERFACE.into(),
+        namespace: Some(namespace.into()),
+        station: Some(station),
+        groups: Vec::new(),
+        wait: Wait::Block,
+    }
+}
+
+fn tap(namespace: &str) -> TapParams {
+    TapParams {
+        interface: INTERFACE.into(),
+        namespace: Some(namespace.into()),
+        snap_octets: 2_000,
+        promiscuous: true,
+        outgoing: false,
+        buffer_octets: 1 << 20,
+        wait: Wait::Block,
+    }
+}
+
+fn soon() -> Instant {
+    clock::now() + Duration::from_secs(30)
+}
+
+#[test]
+fn two_interfaces_agree_and_every_frame_is_counted() {
+    let Some(namespaces) = Namespaces::make() else { return };
+    namespaces.up();
+    let [a, b] = &namespaces.names;
+    for wait in [Wait::Block, Wait::Spin] {
+        let open = |name, station| {
+            let params = AfPacketParams { wait, ..params(name, station) };
+            Box::new(AfPacket::open(&params).unwrap())
+        };
+        converse(open(a, A), open(b, B), 300);
+    }
+}
+
+#[test]
+fn a_short_frame_is_padded_and_stamped_by_the_kernel() {
+    let Some(namespaces) = Namespaces::make() else { return };
+    namespaces.up();
+    let [a, b] = &namespaces.names;
+    let mut one = AfPacket::open(&params(a, A)).unwrap();
+    let mut other = AfPacket::open(&params(b, B)).unwrap();
+    assert_eq!((one.interface().kind, one.is_unbounded()), (Kind::Veth, true));
+    let before = clock::now();
+    one.send(&frame(B, A, 4, 7)).unwrap();
+    let arrival = other.receive(soon()).unwrap().unwrap();
+    assert_eq!((number(&arrival.frame), arrival.frame.len()), (7, 60));
+    assert!(arrival.frame.to_bytes()[21..].iter().all(|octet| *octet == 0));
+    assert_eq!(arrival.stamp, Stamp::Kernel);
+    let margin = Duration::from_millis(1);
+    assert!(arrival.at + margin >= before && arrival.at <= clock::now());
+    // 1,500 octets of data are the most; 14 of header stand before them.
+    let error = one.send(&Frame::new(vec![2; 1_515].into())).unwrap_err();
+    assert_eq!(error.to_string(), "a frame of 1515 octets does not fit: 1514 at most");
+}
+
+#[test]
+fn a_port_takes_what_is_meant_for_it_and_a_tap_takes_everything() {
+    let Some(namespaces) = Namespaces::make() else { return };
+    namespaces.up();
+    let [a, b] = &namespaces.names;
+    let group = Mac([0x09, 0x00, 0x2B, 0x00, 0x00, 0x04]);
+    let mut one = AfPacket::open(&params(a, A)).unwrap();
+    let mut other =
+        AfPacket::open(&AfPacketParams { groups: vec![group], ..params(b, B) }).unwrap();
+    let mut tap = Tap::open(&tap(b)).unwrap();
+    for (n, to) in (0..).zip([B, C, Mac::BROADCAST, group]) {
+        one.send(&frame(to, A, 4, n)).unwrap();
+    }
+    // An 802.1Q tag, priority 3 and VLAN 5, before the length.
+    let plain = frame(B, A, 4, 9).to_bytes();
+    let tagged = [&plain[..12], &[0x81, 0x00, 0x60, 0x05], &plain[12..]].concat();
+    one.send(&Frame::new(tagged.clone().into())).unwrap();
+    // The same with VLAN 0: a priority, and no VLAN.
+    let plain = frame(B, A, 4, 10).to_bytes();
+    let priority = [&plain[..12], &[0x81, 0x00, 0x60, 0x00], &plain[12..]].concat();
+    one.send(&Frame::new(priority.into())).unwrap();
+
+    let mut heard = Vec::new();
+    while heard.len() < 6 {
+        let sighting = tap.receive(soon()).unwrap().expect("all six frames reach the tap");
+        if sighting.octets.get(6..12) == Some(&A.0) {
+            assert!(!sighting.outgoing && sighting.octets.len() == sighting.original_octets);
+            heard.push(sighting.octets.to_vec());
+        }
+    }
+    let destinations: Vec<&[u8]> = heard.iter().map(|octets| &octets[..6]).collect();
+    assert_eq!(destinations, [B.0, C.0, Mac::BROADCAST.0, group.0, B.0, B.0]);
+    assert_eq!(heard[4][..tagged.len()], tagged, "the tag is where it was on the wire");
+    assert_eq!(numbers(&mut other), [0, 2, 3, 10]);
+    assert_eq!(tap.dropped().unwrap(), 0);
+}
+
+#[test]
+fn a_tap_that_is_too_slow_says_how_much_it_missed_and_cuts_what_is_long() {
+    let Some(namespaces) = Namespaces::make() else { return };
+    namespaces.up();
+    let [a, b] = &namespaces.names;
+    let mut one = AfPacket::open(&params(a, A)).unwrap();
+    let slow = TapParams { buffer_octets: 2_048, snap_octets: 64, ..tap(b) };
+    let mut tap = Tap::open(&slow).unwrap();
+    let mut long = Frame::new(vec![0; 1_000].into());
+    long.prepend(&frame(C, A, 4, 0).to_bytes()[..17]);
+    for _ in 0..500 {
+        one.send(&long).unwrap();
+    }
+    let mut heard = 0;
+    while let Some(sighting) = tap.receive(Instant::ZERO).unwrap() {
+        if sighting.octets.get(6..12) == Some(&A.0) {
+            assert_eq!((sighting.octets.len(), sighting.original_octets), (64, 1_017));
+            heard += 1;
+        }
+    }
+    let dropped = tap.dropped().unwrap();
+    assert!(heard > 0 && dropped > 0, "{heard} heard, {dropped} dropped");
+    assert!(heard + dropped >= 500, "{heard} heard and {dropped} dropped of 500");
+}
+
+#[test]
+fn what_cannot_be_opened_is_said_plainly() {
+    let Some(namespaces) = Namespaces::make() else { return };
+    let [a, _] = &namespaces.names;
+    let error = AfPacket::open(&params(a, A)).unwrap_err();
+    assert_eq!(error.to_string(), "interface wire0 is down");
+    let elsewhere = AfPacketParams { interface: "eth77".into(), ..params(a, A) };
+    let error = AfPacket::open(&elsewhere).unwrap_err();
+    assert_eq!(error.to_string(), "no such interface: \"eth77\"");
+    let nowhere = AfPacketParams { namespace: Some("none".into()), ..params(a, A) };
+    assert!(matches!(AfPacket::open(&nowhere), Err(PortError::NoSuchNamespace(_))));
+
+    let names = in_namespace(Some(a), Interface::all).unwrap();
+    assert!(names.iter().any(|interface| interface.name == INTERFACE && !interface.is_up));
+    assert!(Interface::named(INTERFACE).is_err(), "this thread stayed in its own namespace");
+}
+
+#[test]
+fn an_interface_taken_down_ends_the_port() {
+    let Some(namespaces) = Namespaces::make() else { return };
+    namespaces.up();
+    let mut one = AfPacket::open(&params(&namespaces.names[0], A)).unwrap();
+    one.send(&frame(B, A, 4, 0)).unwrap();
+    namespaces.down();
+    let error = one.send(&frame(B, A, 4, 1)).unwrap_err();
+    assert!(matches!(error, PortError::Down(name) if name == INTERFACE));
+}

@@ -1,0 +1,101 @@
+//! The loop that drives a station.
+
+use crate::{A, B, frame, numbers};
+use live::clock;
+use live::port::{Hub, Port};
+use live::runner::{Control, Runner, Stopped};
+use stack::machine::Deadline;
+use stack::station::{Frame, Station, Transmission};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use wire::addr::Mac;
+use wire::time::Instant;
+
+/// Answers each frame with the next number, and notes when it was called.
+#[derive(Default)]
+struct Echo {
+    due: Option<Instant>,
+    expired: Vec<(Instant, Instant)>,
+    times: Vec<Instant>,
+    outgoing: VecDeque<Frame>,
+    outcomes: Vec<Transmission>,
+}
+
+impl Station for Echo {
+    fn addr(&self) -> Mac {
+        A
+    }
+
+    fn receive(&mut self, now: Instant, received: Frame) {
+        self.times.push(now);
+        self.outgoing.push_back(frame(B, A, 4, crate::number(&received) + 1));
+    }
+
+    fn expire(&mut self, now: Instant) {
+        self.times.push(now);
+        if let Some(due) = self.due.take() {
+            self.expired.push((due, now));
+            self.outgoing.push_back(frame(B, A, 4, 1_000));
+        }
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        self.due.map(|at| Deadline { at, timer: "T1" })
+    }
+
+    fn poll(&mut self) -> Option<Frame> {
+        self.outgoing.pop_front()
+    }
+
+    fn transmitted(&mut self, _now: Instant, outcome: Transmission) {
+        self.outcomes.push(outcome);
+    }
+}
+
+static RUNNING: AtomicBool = AtomicBool::new(false);
+
+#[test]
+fn frames_are_answered_and_deadlines_kept_and_time_never_goes_back() {
+    let hub = Hub::new(100);
+    let (mut a, mut b) = (hub.port(A), hub.port(B));
+    for n in 0..10 {
+        b.send(&frame(A, B, 4, 10 * n)).unwrap();
+    }
+    let due = clock::now() + Duration::from_millis(5);
+    let mut station = Echo { due: Some(due), ..Echo::default() };
+    let mut runner = Runner::new();
+    let stopped = runner.run(&mut station, &mut a, Instant::MAX, &RUNNING, |station, _| {
+        if station.expired.is_empty() { Control::Continue } else { Control::Stop }
+    });
+    assert_eq!(stopped.unwrap(), Stopped::Satisfied);
+    let mut expected: Vec<u32> = (0..10).map(|n| 10 * n + 1).collect();
+    expected.push(1_000);
+    assert_eq!(numbers(&mut b), expected, "what expire wanted sent is sent before the end");
+    assert!(station.times.is_sorted());
+    assert!(matches!(station.expired.as_slice(), [(planned, now)] if now >= planned));
+    let counts = runner.counts();
+    assert_eq!((counts.received, counts.sent, counts.deadlines), (10, 11, 1));
+    assert_eq!(station.outcomes, [Transmission::Sent; 11]);
+    assert_eq!(counts.latest, station.expired[0].1 - due);
+}
+
+#[test]
+fn a_run_ends_when_its_time_is_over_or_its_flag_is_set() {
+    let hub = Hub::new(100);
+    let mut a = hub.port(A);
+    let mut station = Echo::default();
+    let mut wakes = 0;
+    let ended = Runner::new().run(&mut station, &mut a, Instant::ZERO, &RUNNING, |_, _| {
+        wakes += 1;
+        Control::Continue
+    });
+    assert_eq!((ended.unwrap(), wakes), (Stopped::Ended, 1));
+
+    let stop = AtomicBool::new(false);
+    let flagged = Runner::new().run(&mut station, &mut a, Instant::MAX, &stop, |_, _| {
+        stop.store(true, Ordering::Relaxed);
+        Control::Continue
+    });
+    assert_eq!(flagged.unwrap(), Stopped::Flagged);
+}

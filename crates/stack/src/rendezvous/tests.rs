@@ -1,0 +1,335 @@
+//! Dialogues of two machines over a wire whose losses the test chooses.
+
+use super::*;
+use crate::machine::{Machine, Output};
+use core::time::Duration;
+use wire::addr::Mac;
+use wire::packet::Packet;
+use wire::rendezvous::{Body, Counts, Limits, Pdu, Refusal, Role, text};
+use wire::time::Instant;
+
+const A: Mac = Mac::local(1);
+const B: Mac = Mac::local(2);
+const C: Mac = Mac::local(3);
+const WIDE: Limits = Limits { frames_per_second: 1_000, bits_per_second: 10_000_000 };
+const NARROW: Limits = Limits { frames_per_second: 50, bits_per_second: 20_000_000 };
+
+fn call(peer: Mac, least: Limits) -> Request {
+    let purpose = text("a test");
+    Request::Open(Call { peer, nonce: 7, role: Role::Sender, offered: WIDE, least, purpose })
+}
+
+fn station(maximum: Option<Limits>) -> Rendezvous {
+    Rendezvous::new(Params::new(maximum, text("tidewire test")))
+}
+
+const fn ms(at: u64) -> Instant {
+    Instant::from_nanos(at * 1_000_000)
+}
+
+/// Two machines; what passes between them takes no time. `log` has a line for each PDU and
+/// indication.
+struct Pair {
+    machines: [Rendezvous; 2],
+    now: Instant,
+    log: Vec<String>,
+    lose: fn(&Pdu) -> bool,
+    /// Whether a station's frames do not reach the wire any more.
+    dead: [bool; 2],
+}
+
+impl Pair {
+    fn new(maximum: Option<Limits>) -> Self {
+        Self {
+            machines: [station(None), station(maximum)],
+            now: Instant::ZERO,
+            log: Vec::new(),
+            lose: |_| false,
+            dead: [false; 2],
+        }
+    }
+
+    fn request(&mut self, who: usize, request: Request) {
+        self.machines[who].request(self.now, request);
+        self.settle();
+    }
+
+    fn settle(&mut self) {
+        while let Some((who, output)) =
+            (0..2).find_map(|who| self.machines[who].poll().map(|output| (who, output)))
+        {
+            let name = ["A", "B"][who];
+            match output {
+                Output::Send(unitdata) => {
+                    assert_eq!(unitdata.peer, [B, A][who]);
+                    let pdu = Pdu::decode(&unitdata.packet.to_bytes()).unwrap();
+                    let lost = self.dead[who] || self.dead[1 - who] || (self.lose)(&pdu);
+                    if !matches!(pdu.body, Body::Alive { .. }) {
+                        let fate = if lost { " lost" } else { "" };
+                        self.log.push(format!("{} {name} {}{fate}", self.now, kind(&pdu.body)));
+                    }
+                    if !lost {
+                        let unitdata = Unitdata { peer: [A, B][who], ..unitdata };
+                        self.machines[1 - who].receive(self.now, unitdata);
+                    }
+                }
+                Output::Deliver(indication) => {
+                    self.log.push(format!("{} {name} {}", self.now, short(&indication)));
+                }
+                Output::Note(_) => {}
+            }
+        }
+    }
+
+    fn run_until(&mut self, end: Instant) {
+        loop {
+            let next = (0..2).filter_map(|w| self.machines[w].deadline().map(|d| (d.at, w))).min();
+            let Some((at, who)) = next.filter(|(at, _)| *at <= end) else { break };
+            self.now = self.now.max(at);
+            self.machines[who].expire(self.now);
+            self.settle();
+        }
+        self.now = end;
+    }
+
+    fn said(&self) -> String {
+        self.log.join("\n")
+    }
+}
+
+fn kind(body: &Body) -> &'static str {
+    match body {
+        Body::Hello(_) => "Hello",
+        Body::Agree(_) => "Agree",
+        Body::Refuse(_) => "Refuse",
+        Body::Alive { .. } => "Alive",
+        Body::Stop => "Stop",
+        Body::Counts { is_final: true, .. } => "Final",
+        Body::Counts { .. } => "Counts",
+        Body::Foreign { .. } => "Foreign",
+    }
+}
+
+fn short(indication: &Indication) -> String {
+    match indication {
+        Indication::Called { limits, .. } => format!("called: {limits}"),
+        Indication::Opened { limits, .. } => format!("opened: {limits}"),
+        Indication::Refused(refusal) => format!("refused: {refusal}"),
+        Indication::Counts(counts) => format!("counts: {}", counts.delivered),
+        Indication::Over(counts) => format!("over: {}", counts.delivered),
+        Indication::NoAnswer => "no answer".into(),
+        Indication::StopAsked => "stop asked".into(),
+        Indication::Lost => "lost".into(),
+        Indication::Idle => "idle".into(),
+    }
+}
+
+const fn delivered(delivered: u64) -> Counts {
+    Counts { delivered, octets: 0, duplicates: 0, damaged: 0, frames: 0 }
+}
+
+#[test]
+fn a_session_opens_with_the_lesser_limits_and_ends_with_the_counts_of_both() {
+    let mut pair = Pair::new(Some(NARROW));
+    pair.request(0, call(B, Limits::NONE));
+    // The lesser of 1,000 and 50 frames/s, and of 10 and 20 Mbit/s.
+    let agreed = Limits { frames_per_second: 50, bits_per_second: 10_000_000 };
+    assert_eq!(pair.machines[0].permitted(), Some((B, agreed)));
+    assert_eq!(pair.machines[1].permitted(), Some((A, agreed)));
+    pair.run_until(ms(5_100));
+    pair.request(1, Request::Counts(delivered(40)));
+    pair.request(0, Request::Stop);
+    assert_eq!(pair.machines[0].permitted(), None, "no load after the Stop");
+    pair.run_until(ms(5_200));
+    pair.request(1, Request::Final(delivered(50)));
+    pair.run_until(ms(20_000));
+    insta::assert_snapshot!(pair.said());
+}
+
+#[test]
+fn nothing_is_permitted_at_the_responder_before_it_hears_that_its_agree_arrived() {
+    let mut pair = Pair::new(Some(WIDE));
+    pair.lose = |pdu| matches!(pdu.body, Body::Agree(_));
+    pair.request(0, call(B, Limits::NONE));
+    assert_eq!(pair.machines[1].state(), State::Agreed);
+    assert_eq!(pair.machines[1].permitted(), None);
+    // Hellos at 0 and 250 ms were answered in vain; the third is not.
+    pair.run_until(ms(300));
+    pair.lose = |_| false;
+    pair.run_until(ms(500));
+    assert_eq!(pair.machines[1].permitted(), Some((A, WIDE)));
+    let agrees = pair.log.iter().filter(|line| line.contains("Agree")).count();
+    assert_eq!(agrees, 3, "{}", pair.said());
+    assert_eq!(pair.log.iter().filter(|line| line.contains("called")).count(), 1);
+}
+
+#[test]
+fn a_hello_nobody_answers_is_sent_eight_times_and_then_given_up() {
+    let mut pair = Pair::new(Some(WIDE));
+    pair.dead = [false, true];
+    pair.request(0, call(B, Limits::NONE));
+    pair.run_until(ms(10_000));
+    assert_eq!(pair.log.iter().filter(|line| line.contains("Hello")).count(), 8);
+    // The eighth goes out at 7 x 250 ms and is waited for another 250 ms.
+    assert_eq!(pair.log.last().map(String::as_str), Some("2.000000000 A no answer"));
+    assert_eq!(pair.machines[0].deadline(), None);
+}
+
+#[test]
+fn a_station_refuses_what_it_does_not_allow() {
+    let more = Limits { frames_per_second: 51, bits_per_second: 1 };
+    for (maximum, least, expected) in [
+        (None, Limits::NONE, Refusal::Unwilling),
+        (Some(NARROW), more, Refusal::Limits),
+        (Some(Limits::NONE), Limits::NONE, Refusal::Limits),
+    ] {
+        let mut pair = Pair::new(maximum);
+        pair.request(0, call(B, least));
+        let expected = format!("0.000000000 A refused: {expected}");
+        assert_eq!(pair.log.last(), Some(&expected));
+        assert_eq!(pair.machines[0].state(), State::Idle);
+        assert_eq!(pair.machines[1].state(), State::Idle);
+    }
+}
+
+#[test]
+fn a_second_initiator_is_refused_while_a_session_lasts() {
+    let mut pair = Pair::new(Some(WIDE));
+    pair.request(0, call(B, Limits::NONE));
+    let mut third = station(None);
+    third.request(pair.now, call(B, Limits::NONE));
+    let Some(Output::Send(hello)) = third.poll() else { panic!("no Hello") };
+    pair.machines[1].receive(pair.now, Unitdata { peer: C, ..hello });
+    let note = pair.machines[1].poll();
+    assert_eq!(note, Some(Output::Note(Note::TurnedDown(C, Refusal::Busy))));
+    let Some(Output::Send(refuse)) = pair.machines[1].poll() else { panic!("no Refuse") };
+    assert_eq!(refuse.peer, C);
+    third.receive(pair.now, Unitdata { peer: B, ..refuse });
+    let told = third.poll();
+    assert_eq!(told, Some(Output::Deliver(Indication::Refused(Refusal::Busy))));
+    assert_eq!(pair.machines[1].permitted(), Some((A, WIDE)), "the first is not disturbed");
+}
+
+#[test]
+fn a_peer_silent_for_a_second_is_lost_to_both() {
+    let mut pair = Pair::new(Some(WIDE));
+    pair.request(0, call(B, Limits::NONE));
+    pair.run_until(ms(10_000));
+    assert_eq!(pair.machines[0].permitted(), Some((B, WIDE)), "Alives keep it open");
+    pair.dead = [true, false];
+    pair.run_until(ms(30_000));
+    let lost: Vec<&String> = pair.log.iter().filter(|line| line.contains("lost")).collect();
+    // The last Alives went at 10 s, just before the wire was cut.
+    assert_eq!(lost, ["11.000000000 A lost", "11.000000000 B lost"]);
+    assert_eq!(pair.machines[0].permitted().or(pair.machines[1].permitted()), None);
+    assert_eq!(pair.machines[0].deadline().or(pair.machines[1].deadline()), None);
+}
+
+#[test]
+fn a_lost_final_count_is_asked_for_again() {
+    let mut pair = Pair::new(Some(WIDE));
+    pair.request(0, call(B, Limits::NONE));
+    pair.request(0, Request::Stop);
+    pair.lose = |pdu| matches!(pdu.body, Body::Counts { .. });
+    pair.request(1, Request::Final(delivered(9)));
+    pair.lose = |_| false;
+    pair.run_until(ms(251));
+    assert!(pair.said().ends_with("0.250000000 A over: 9"), "{}", pair.said());
+}
+
+#[test]
+fn two_stops_that_cross_end_in_the_counts_of_both() {
+    let mut pair = Pair::new(Some(WIDE));
+    pair.request(0, call(B, Limits::NONE));
+    pair.lose = |pdu| matches!(pdu.body, Body::Stop);
+    pair.request(0, Request::Stop);
+    pair.request(1, Request::Stop);
+    pair.lose = |_| false;
+    pair.run_until(ms(300));
+    pair.request(0, Request::Final(delivered(1)));
+    pair.request(1, Request::Final(delivered(2)));
+    pair.run_until(ms(10_000));
+    for line in ["A stop asked", "B stop asked", "A over: 2", "B over: 1", "A idle", "B idle"] {
+        let count = pair.log.iter().filter(|said| said.ends_with(line)).count();
+        assert_eq!(count, 1, "{line}:\n{}", pair.said());
+    }
+}
+
+#[test]
+fn a_responder_waiting_for_stragglers_is_not_taken_for_dead() {
+    let mut pair = Pair::new(Some(WIDE));
+    pair.request(0, call(B, Limits::NONE));
+    pair.request(0, Request::Stop);
+    pair.run_until(ms(5_000));
+    pair.request(1, Request::Final(delivered(3)));
+    assert!(pair.said().ends_with("5.000000000 A over: 3"), "{}", pair.said());
+}
+
+#[test]
+fn an_agree_beyond_what_was_offered_is_not_believed() {
+    let mut machine = station(None);
+    machine.request(Instant::ZERO, call(B, Limits::NONE));
+    while machine.poll().is_some() {}
+    let limits = Limits { frames_per_second: 1_001, ..WIDE };
+    let body = Body::Agree(wire::rendezvous::Agree { limits, program: text("x") });
+    machine.receive(Instant::ZERO, unitdata(B, Pdu { nonce: 7, body }));
+    let told = machine.poll();
+    assert_eq!(told, Some(Output::Deliver(Indication::Refused(Refusal::Limits))));
+    assert_eq!(machine.permitted(), None);
+}
+
+#[test]
+fn strangers_old_sessions_and_groups_move_nothing() {
+    let mut pair = Pair::new(Some(WIDE));
+    pair.request(0, call(B, Limits::NONE));
+    let stop = |nonce| Pdu { nonce, body: Body::Stop };
+    for (peer, pdu) in [(C, stop(7)), (A, stop(6)), (Mac::BROADCAST, stop(7))] {
+        pair.machines[1].receive(pair.now, unitdata(peer, pdu));
+        assert_eq!(pair.machines[1].poll(), Some(Output::Note(Note::Stray(peer))));
+        assert_eq!(pair.machines[1].poll(), None);
+        assert_eq!(pair.machines[1].permitted(), Some((A, WIDE)));
+    }
+}
+
+#[test]
+fn a_hello_of_a_later_version_is_refused_and_nothing_else_of_it_answered() {
+    let mut machine = station(Some(WIDE));
+    let foreign = |kind| Pdu { nonce: 1, body: Body::Foreign { version: 2, kind } };
+    machine.receive(Instant::ZERO, unitdata(C, foreign(1)));
+    let note = machine.poll();
+    assert_eq!(note, Some(Output::Note(Note::TurnedDown(C, Refusal::Version))));
+    assert!(matches!(machine.poll(), Some(Output::Send(_))));
+    machine.receive(Instant::ZERO, unitdata(C, foreign(3)));
+    assert_eq!(machine.poll(), Some(Output::Note(Note::Stray(C))));
+    assert_eq!(machine.poll(), None);
+}
+
+#[test]
+fn a_final_count_said_too_early_does_not_end_anything() {
+    let mut pair = Pair::new(Some(WIDE));
+    pair.request(0, call(B, Limits::NONE));
+    pair.request(1, Request::Final(delivered(1)));
+    pair.request(0, Request::Stop);
+    pair.run_until(ms(100));
+    pair.request(1, Request::Final(delivered(2)));
+    assert!(pair.said().ends_with("A over: 2"), "{}", pair.said());
+}
+
+#[test]
+fn the_next_session_with_the_same_peer_need_not_wait() {
+    let mut pair = Pair::new(Some(WIDE));
+    pair.request(0, call(B, Limits::NONE));
+    pair.request(0, Request::Stop);
+    pair.request(1, Request::Final(delivered(1)));
+    let Request::Open(again) = call(B, Limits::NONE) else { unreachable!() };
+    pair.request(0, Request::Open(Call { nonce: 8, ..again }));
+    assert_eq!(pair.machines[0].permitted(), Some((B, WIDE)));
+    pair.run_until(pair.now + Duration::from_secs(5));
+    assert_eq!(pair.machines[1].permitted(), Some((A, WIDE)), "the old linger ended the new");
+}
+
+fn unitdata(peer: Mac, pdu: Pdu) -> Unitdata {
+    let mut octets = Vec::new();
+    pdu.encode(&mut octets);
+    Unitdata { peer, packet: Packet::new(octets.into()) }
+}

@@ -1,0 +1,544 @@
+//! The rendezvous protocol: how two tidewires agree before either sends the other any load.
+//!
+//! It is tidewire's own, in the spirit of the control sessions of OWAMP (RFC 4656) and TWAMP (RFC
+//! 5357). Each PDU travels in one LLC UI whose DSAP and SSAP are both [`SAP`], an individual
+//! address from the range that ISO 8802-2 leaves to local use.
+//!
+//! ```text
+//! octet  0        4        5      6         14
+//!        "TWRV"   version  kind   nonce     body, by kind
+//! ```
+//!
+//! The first fourteen octets mean the same in every version, so that a newer version can at least
+//! be refused. Integers are big-endian. Left out: authentication. Whoever can send on the LAN can
+//! send a Stop, and nothing in a PDU proves who sent it.
+
+use crate::addr::Sap;
+use crate::read::{Malformed, Reader};
+use arrayvec::ArrayString;
+use bytes::BufMut;
+use core::fmt;
+
+/// The service access point of the rendezvous: both DSAP and SSAP of its UIs.
+pub const SAP: Sap = Sap(0x7C);
+
+/// What every PDU begins with.
+pub const MAGIC: [u8; 4] = *b"TWRV";
+
+/// The version of this protocol written here.
+pub const VERSION: u8 = 1;
+
+/// The longest PDU: a Hello with both its texts full.
+pub const MAX_OCTETS: usize = 14 + 1 + 12 + 12 + (1 + 16) + (1 + 64);
+
+/// A short text without control characters, in UTF-8.
+pub type Text<const OCTETS: usize> = ArrayString<OCTETS>;
+
+/// As much of `text` as fits, control characters replaced, for a field of a PDU.
+#[must_use]
+pub fn text<const OCTETS: usize>(text: &str) -> Text<OCTETS> {
+    let mut kept = Text::new();
+    for symbol in text.chars() {
+        let symbol = if symbol.is_control() { '?' } else { symbol };
+        if kept.try_push(symbol).is_err() {
+            break;
+        }
+    }
+    kept
+}
+
+/// How much load may be put on the LAN, each way.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Limits {
+    /// Frames in a second.
+    pub frames_per_second: u32,
+    /// Bits in a second, preamble and FCS of each frame counted.
+    pub bits_per_second: u64,
+}
+
+impl Limits {
+    /// No load at all; as the least that is needed: no demand.
+    pub const NONE: Self = Self { frames_per_second: 0, bits_per_second: 0 };
+
+    /// What both allow.
+    #[must_use]
+    pub fn both(self, other: Self) -> Self {
+        Self {
+            frames_per_second: self.frames_per_second.min(other.frames_per_second),
+            bits_per_second: self.bits_per_second.min(other.bits_per_second),
+        }
+    }
+
+    /// Whether these limits leave room for everything `other` needs.
+    #[must_use]
+    pub const fn meet(self, other: Self) -> bool {
+        self.frames_per_second >= other.frames_per_second
+            && self.bits_per_second >= other.bits_per_second
+    }
+}
+
+impl fmt::Display for Limits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} frames/s, {} bit/s", self.frames_per_second, self.bits_per_second)
+    }
+}
+
+/// Which way the load goes, seen from whoever says Hello.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Role {
+    /// It sends, the responder receives.
+    Sender,
+    /// It receives, the responder sends.
+    Receiver,
+    /// Both send.
+    Both,
+}
+
+impl Role {
+    const fn from_octet(octet: u8) -> Option<Self> {
+        Some(match octet {
+            1 => Self::Sender,
+            2 => Self::Receiver,
+            3 => Self::Both,
+            _ => return None,
+        })
+    }
+
+    const fn to_octet(self) -> u8 {
+        match self {
+            Self::Sender => 1,
+            Self::Receiver => 2,
+            Self::Both => 3,
+        }
+    }
+}
+
+/// Why a Hello is turned down.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Refusal {
+    /// The responder is in a session with somebody.
+    Busy,
+    /// What the responder allows is less than the initiator needs.
+    Limits,
+    /// The responder takes part in nothing.
+    Unwilling,
+    /// The responder does not know this version of the protocol.
+    Version,
+    /// A reason this version does not know.
+    Unknown(u8),
+}
+
+impl Refusal {
+    const fn from_octet(octet: u8) -> Self {
+        match octet {
+            1 => Self::Busy,
+            2 => Self::Limits,
+            3 => Self::Unwilling,
+            4 => Self::Version,
+            other => Self::Unknown(other),
+        }
+    }
+
+    const fn to_octet(self) -> u8 {
+        match self {
+            Self::Busy => 1,
+            Self::Limits => 2,
+            Self::Unwilling => 3,
+            Self::Version => 4,
+            Self::Unknown(octet) => octet,
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Busy => f.write_str("busy with another peer"),
+            Self::Limits => f.write_str("the load needed is more than it allows"),
+            Self::Unwilling => f.write_str("not willing"),
+            Self::Version => f.write_str("another version of the protocol"),
+            Self::Unknown(octet) => write!(f, "reason {octet}"),
+        }
+    }
+}
+
+/// Hello: the initiator asks for a session.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Hello {
+    /// Which way the load will go.
+    pub role: Role,
+    /// The most the initiator asks for.
+    pub offered: Limits,
+    /// The least with which its test makes sense; [`Limits::NONE`] where anything will do.
+    pub least: Limits,
+    /// The program and its version.
+    pub program: Text<16>,
+    /// What the session is for, in words a person at the responder can read.
+    pub purpose: Text<64>,
+}
+
+/// Agree: the responder takes part.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Agree {
+    /// What both allow: neither side exceeds it.
+    pub limits: Limits,
+    /// The program and its version.
+    pub program: Text<16>,
+}
+
+/// What one side has counted in a session. On the wire each count is a code and a value, and codes
+/// that this version does not know are passed over.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Counts {
+    /// Messages delivered to the user, each once.
+    pub delivered: u64,
+    /// Octets of those messages.
+    pub octets: u64,
+    /// Messages that came more than once.
+    pub duplicates: u64,
+    /// Messages whose octets were not those sent.
+    pub damaged: u64,
+    /// Frames received from the peer, the rendezvous' own not counted.
+    pub frames: u64,
+}
+
+impl Counts {
+    const fn coded(&self) -> [(u8, u64); 5] {
+        [
+            (1, self.delivered),
+            (2, self.octets),
+            (3, self.duplicates),
+            (4, self.damaged),
+            (5, self.frames),
+        ]
+    }
+
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut counts = Self::default();
+        for _ in 0..reader.u8("number of counts")? {
+            let code = reader.u8("code of a count")?;
+            let value = reader.array("count").map(u64::from_be_bytes)?;
+            match code {
+                1 => counts.delivered = value,
+                2 => counts.octets = value,
+                3 => counts.duplicates = value,
+                4 => counts.damaged = value,
+                5 => counts.frames = value,
+                _ => {}
+            }
+        }
+        Ok(counts)
+    }
+}
+
+/// What a PDU says.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Body {
+    /// Initiator to responder: let us have a session.
+    Hello(Hello),
+    /// Responder to initiator: yes.
+    Agree(Agree),
+    /// Responder to initiator: no.
+    Refuse(Refusal),
+    /// Either way, while a session is open: still here.
+    Alive {
+        /// Grows by one with each.
+        counter: u32,
+    },
+    /// Either way: send no more load, and say what you have counted.
+    Stop,
+    /// Either way: what the sender has counted.
+    Counts {
+        /// The counts.
+        counts: Counts,
+        /// Whether they answer a Stop, and will not grow any more.
+        is_final: bool,
+    },
+    /// A PDU of another version, or of a kind this version does not know.
+    Foreign {
+        /// Its version.
+        version: u8,
+        /// Its kind.
+        kind: u8,
+    },
+}
+
+/// The kind of a Hello: the same in every version.
+pub const HELLO: u8 = 1;
+const AGREE: u8 = 2;
+const REFUSE: u8 = 3;
+const ALIVE: u8 = 4;
+const STOP: u8 = 5;
+const COUNTS: u8 = 6;
+
+/// A rendezvous PDU.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Pdu {
+    /// The session's name, chosen by its initiator.
+    pub nonce: u64,
+    /// What it says.
+    pub body: Body,
+}
+
+impl Pdu {
+    /// Reads a PDU; octets behind it are ignored, since a frame may be padded.
+    ///
+    /// # Errors
+    /// The field that is missing or means nothing.
+    pub fn decode(octets: &[u8]) -> Result<Self, Malformed> {
+        let mut reader = Reader::new(octets);
+        let start = reader.malformed("rendezvous magic");
+        if reader.array("rendezvous magic")? != MAGIC {
+            return Err(start);
+        }
+        let version = reader.u8("version")?;
+        let kind = reader.u8("kind")?;
+        let nonce = reader.array("nonce").map(u64::from_be_bytes)?;
+        let body = match (version, kind) {
+            (VERSION, HELLO) => Body::Hello(hello(&mut reader)?),
+            (VERSION, AGREE) => {
+                Body::Agree(Agree { limits: limits(&mut reader)?, program: words(&mut reader)? })
+            }
+            (VERSION, REFUSE) => Body::Refuse(Refusal::from_octet(reader.u8("reason")?)),
+            (VERSION, ALIVE) => Body::Alive { counter: reader.u32("counter")? },
+            (VERSION, STOP) => Body::Stop,
+            (VERSION, COUNTS) => {
+                let is_final = reader.u8("finality")? != 0;
+                Body::Counts { counts: Counts::decode(&mut reader)?, is_final }
+            }
+            (version, kind) => Body::Foreign { version, kind },
+        };
+        Ok(Self { nonce, body })
+    }
+
+    /// Writes it.
+    pub fn encode(&self, out: &mut impl BufMut) {
+        let (version, kind) = match self.body {
+            Body::Hello(_) => (VERSION, HELLO),
+            Body::Agree(_) => (VERSION, AGREE),
+            Body::Refuse(_) => (VERSION, REFUSE),
+            Body::Alive { .. } => (VERSION, ALIVE),
+            Body::Stop => (VERSION, STOP),
+            Body::Counts { .. } => (VERSION, COUNTS),
+            Body::Foreign { version, kind } => (version, kind),
+        };
+        out.put_slice(&MAGIC);
+        out.put_u8(version);
+        out.put_u8(kind);
+        out.put_u64(self.nonce);
+        match &self.body {
+            Body::Hello(hello) => {
+                out.put_u8(hello.role.to_octet());
+                put_limits(hello.offered, out);
+                put_limits(hello.least, out);
+                put_text(&hello.program, out);
+                put_text(&hello.purpose, out);
+            }
+            Body::Agree(agree) => {
+                put_limits(agree.limits, out);
+                put_text(&agree.program, out);
+            }
+            Body::Refuse(reason) => out.put_u8(reason.to_octet()),
+            Body::Alive { counter } => out.put_u32(*counter),
+            Body::Counts { counts, is_final } => {
+                let coded = counts.coded();
+                out.put_u8(u8::from(*is_final));
+                out.put_u8(coded.len() as u8);
+                for (code, value) in coded {
+                    out.put_u8(code);
+                    out.put_u64(value);
+                }
+            }
+            Body::Stop | Body::Foreign { .. } => {}
+        }
+    }
+}
+
+fn hello(reader: &mut Reader<'_>) -> Result<Hello, Malformed> {
+    let complaint = reader.malformed("role");
+    Ok(Hello {
+        role: Role::from_octet(reader.u8("role")?).ok_or(complaint)?,
+        offered: limits(reader)?,
+        least: limits(reader)?,
+        program: words(reader)?,
+        purpose: words(reader)?,
+    })
+}
+
+fn limits(reader: &mut Reader<'_>) -> Result<Limits, Malformed> {
+    Ok(Limits {
+        frames_per_second: reader.u32("frames per second")?,
+        bits_per_second: reader.array("bits per second").map(u64::from_be_bytes)?,
+    })
+}
+
+fn put_limits(limits: Limits, out: &mut impl BufMut) {
+    out.put_u32(limits.frames_per_second);
+    out.put_u64(limits.bits_per_second);
+}
+
+/// A text that a terminal may show: too long a one, broken UTF-8 and control characters are
+/// refused.
+fn words<const OCTETS: usize>(reader: &mut Reader<'_>) -> Result<Text<OCTETS>, Malformed> {
+    let complaint = reader.malformed("text");
+    let length = reader.u8("length of a text")?;
+    let text = core::str::from_utf8(reader.take("text", length.into())?).map_err(|_| complaint)?;
+    if text.chars().any(char::is_control) {
+        return Err(complaint);
+    }
+    Text::from(text).map_err(|_| complaint)
+}
+
+fn put_text<const OCTETS: usize>(text: &Text<OCTETS>, out: &mut impl BufMut) {
+    out.put_u8(text.len() as u8);
+    out.put_slice(text.as_bytes());
+}
+
+impl fmt::Display for Pdu {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RV {:016x} ", self.nonce)?;
+        match &self.body {
+            Body::Hello(hello) => write!(
+                f,
+                "Hello {:?} offered={} least={} \"{}\" \"{}\"",
+                hello.role, hello.offered, hello.least, hello.program, hello.purpose
+            ),
+            Body::Agree(agree) => write!(f, "Agree {} \"{}\"", agree.limits, agree.program),
+            Body::Refuse(reason) => write!(f, "Refuse {reason}"),
+            Body::Alive { counter } => write!(f, "Alive {counter}"),
+            Body::Stop => f.write_str("Stop"),
+            Body::Counts { counts, is_final } => write!(
+                f,
+                "Counts{} delivered={} octets={} duplicates={} damaged={} frames={}",
+                if *is_final { " final" } else { "" },
+                counts.delivered,
+                counts.octets,
+                counts.duplicates,
+                counts.damaged,
+                counts.frames
+            ),
+            Body::Foreign { version, kind } => write!(f, "kind {kind} of version {version}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: [u8; 4] = *b"TWRV";
+
+    fn sample() -> Hello {
+        Hello {
+            role: Role::Sender,
+            offered: Limits { frames_per_second: 100, bits_per_second: 100_000 },
+            least: Limits::NONE,
+            program: text("tidewire 0.1.0"),
+            purpose: text("cyclic 20 ms"),
+        }
+    }
+
+    #[test]
+    fn each_kind_reads_as_it_was_written() {
+        let counts =
+            Counts { delivered: 1, octets: 2, duplicates: 3, damaged: 4, frames: u64::MAX };
+        let limits = Limits { frames_per_second: u32::MAX, bits_per_second: 1 << 40 };
+        for body in [
+            Body::Hello(sample()),
+            Body::Agree(Agree { limits, program: text("tidewire 9.9.9") }),
+            Body::Refuse(Refusal::Busy),
+            Body::Refuse(Refusal::Limits),
+            Body::Refuse(Refusal::Unwilling),
+            Body::Refuse(Refusal::Version),
+            Body::Refuse(Refusal::Unknown(77)),
+            Body::Alive { counter: 5 },
+            Body::Stop,
+            Body::Counts { counts, is_final: true },
+            Body::Counts { counts, is_final: false },
+            Body::Foreign { version: 2, kind: 1 },
+        ] {
+            let pdu = Pdu { nonce: 0x0102_0304_0506_0708, body };
+            let mut octets = Vec::new();
+            pdu.encode(&mut octets);
+            assert_eq!(Pdu::decode(&octets), Ok(pdu), "{pdu}");
+            octets.extend([0; 46]);
+            assert_eq!(Pdu::decode(&octets), Ok(pdu), "padding changed {pdu}");
+        }
+    }
+
+    #[test]
+    fn an_alive_is_these_eighteen_octets() {
+        let mut octets = Vec::new();
+        Pdu { nonce: 0xAB, body: Body::Alive { counter: 258 } }.encode(&mut octets);
+        let expected =
+            [b'T', b'W', b'R', b'V', 1, 4, 0, 0, 0, 0, 0, 0, 0, 0xAB, 0, 0, 1, 2].as_slice();
+        assert_eq!(octets, expected);
+    }
+
+    #[test]
+    fn every_shortened_pdu_names_a_field_and_none_is_longer_than_the_longest() {
+        let full =
+            Hello { program: text(&"p".repeat(99)), purpose: text(&"q".repeat(99)), ..sample() };
+        let mut octets = Vec::new();
+        Pdu { nonce: 1, body: Body::Hello(full) }.encode(&mut octets);
+        assert_eq!(octets.len(), MAX_OCTETS);
+        for length in 0..octets.len() {
+            let complaint = Pdu::decode(&octets[..length]).unwrap_err();
+            assert!(complaint.offset <= length, "{complaint} of {length} octets");
+        }
+    }
+
+    #[test]
+    fn whatever_an_octet_is_changed_to_the_pdu_is_refused_or_reads_again_as_it_was_written() {
+        let mut octets = Vec::new();
+        Pdu { nonce: 1, body: Body::Hello(sample()) }.encode(&mut octets);
+        let mut understood = 0;
+        for place in 0..octets.len() {
+            for value in 0..=255 {
+                let mut changed = octets.clone();
+                changed[place] = value;
+                let Ok(pdu) = Pdu::decode(&changed) else { continue };
+                let mut again = Vec::new();
+                pdu.encode(&mut again);
+                assert_eq!(Pdu::decode(&again), Ok(pdu), "octet {place} = {value}");
+                understood += 1;
+            }
+        }
+        // Any nonce (8 octets) and any limits (24) are as good as the sample's.
+        assert!(understood > 32 * 256, "{understood} of {} understood", octets.len() * 256);
+    }
+
+    #[test]
+    fn a_text_that_could_play_with_a_terminal_is_refused() {
+        let mut octets = Vec::new();
+        let agree = Agree { limits: Limits::NONE, program: text("ab") };
+        Pdu { nonce: 1, body: Body::Agree(agree) }.encode(&mut octets);
+        let last = octets.len() - 1;
+        for bad in [0x1B, 0xFF] {
+            octets[last] = bad;
+            // 14 octets of head and 12 of limits come before the text's length.
+            assert_eq!(Pdu::decode(&octets), Err(Malformed { field: "text", offset: 26 }));
+        }
+        assert_eq!(text::<8>("a\u{1b}[2J\u{e9}\u{e9}").as_str(), "a?[2J\u{e9}");
+    }
+
+    #[test]
+    fn counts_of_a_later_version_are_passed_over() {
+        let mut octets = HEAD.to_vec();
+        octets.extend([1, 6, 0, 0, 0, 0, 0, 0, 0, 9]);
+        // Final, two counts: code 200 (unknown) and code 4 (damaged) with the value 3.
+        octets.extend([1, 2, 200, 1, 1, 1, 1, 1, 1, 1, 1, 4, 0, 0, 0, 0, 0, 0, 0, 3]);
+        let counts = Counts { damaged: 3, ..Counts::default() };
+        let body = Body::Counts { counts, is_final: true };
+        assert_eq!(Pdu::decode(&octets), Ok(Pdu { nonce: 9, body }));
+    }
+
+    #[test]
+    fn limits_are_the_lesser_of_both_and_may_fall_short() {
+        let slow = Limits { frames_per_second: 10, bits_per_second: 1_000 };
+        let wide = Limits { frames_per_second: 5, bits_per_second: 2_000 };
+        let both = slow.both(wide);
+        assert_eq!(both, Limits { frames_per_second: 5, bits_per_second: 1_000 });
+        assert!(slow.meet(both) && wide.meet(both) && !both.meet(slow) && both.meet(Limits::NONE));
+    }
+}
