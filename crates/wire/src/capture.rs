@@ -1,14 +1,14 @@
 //! Capture files: frames with the times they were seen at.
 //!
-//! [`Capture`] reads pcap and pcapng, plain or packed by gzip or zstd, and tells them apart by their
-//! first octets. A record borrows the buffer the file is read into, so nothing is copied. Offsets in
-//! errors count octets of the unpacked file.
+//! [`Capture`] reads pcap and pcapng, plain or packed by gzip or zstd, and tells them apart by
+//! their first octets. A record borrows the buffer the file is read into, so nothing is copied.
+//! Offsets in errors count octets of the unpacked file.
 //!
-//! `flate2` and `ruzstd` unpack: people keep captures packed, and both formats are large. `ruzstd` is
-//! built without its hash, so the checksum behind a zstd frame is passed over, not verified.
+//! `flate2` and `ruzstd` unpack: people keep captures packed, and both formats are large. `ruzstd`
+//! is built without its hash, so the checksum behind a zstd frame is passed over, not verified.
 //!
-//! Not here: opening files, which the caller does; other capture formats; packed files inside packed
-//! files; capture comments, statistics and decryption secrets.
+//! Not here: opening files, which the caller does; other capture formats; packed files inside
+//! packed files; capture comments, statistics and decryption secrets.
 
 mod source;
 mod zstd;
@@ -109,7 +109,8 @@ impl fmt::Display for Resolution {
 
 /// Why a capture cannot be read, or not further. Offsets count octets of the unpacked file.
 ///
-/// All whole records before the place come first; asking again gives the same error.
+/// All whole records before the place come first, and asking again gives the same error. Only where
+/// a zstd frame is broken inside, records of the window before it may be lost.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum CaptureError {
     /// The octets are no capture file of a known format.
@@ -213,9 +214,7 @@ impl Capture {
         let mut source = Source::new(read);
         let format = match first.first_chunk() {
             Some(magic) if *magic == pcapng::MAGIC => Format::Pcapng(pcapng::Reader::new()),
-            Some(magic) if pcap::is_magic(*magic) => {
-                Format::Pcap(pcap::Reader::open(&mut source)?)
-            }
+            Some(magic) if pcap::is_magic(*magic) => Format::Pcap(pcap::Reader::open(&mut source)?),
             _ => return Err(CaptureError::NotACapture { octets: first }),
         };
         Ok(Self { source, format })
@@ -333,7 +332,8 @@ pub(crate) mod tests {
     }
 
     /// Cuts a file before each of its octets: whole records come, then what is not whole is named.
-    /// `ends` are the places behind which the file may end, each but the first one a record further.
+    /// `ends` are the places behind which the file may end, each but the first one a record
+    /// further.
     #[track_caller]
     pub(crate) fn check_cuts(octets: &[u8], ends: &[(usize, usize)]) {
         let (all, end) = read(octets);
@@ -343,8 +343,7 @@ pub(crate) mod tests {
             let (seen, error) = read(&octets[..cut]);
             let (end, records) = ends.iter().rev().find(|(end, _)| *end <= cut).unwrap();
             assert_eq!(seen, all[..*records], "cut at {cut}");
-            let expected =
-                (*end < cut).then_some(CaptureError::CutShort { offset: *end as u64 });
+            let expected = (*end < cut).then_some(CaptureError::CutShort { offset: *end as u64 });
             assert_eq!(error, expected, "cut at {cut}");
         }
     }
@@ -391,7 +390,8 @@ pub(crate) mod tests {
     #[test]
     fn a_zstd_frame_built_by_hand_is_unpacked() {
         let plain = hex("4d 3c b2 a1 02 00 04 00 00 00 00 00 00 00 00 00 00 00 04 00 01 00 00 00");
-        // RFC 8878 3.1.1: magic, descriptor, window of 1 KiB; the last block, raw: 1 + 24 << 3 = c1.
+        // RFC 8878 3.1.1: magic, descriptor, window of 1 KiB; the last block, raw: 1 + 24 << 3 =
+        // c1.
         let packed = [hex("28 b5 2f fd 00 00 c1 00 00"), plain].concat();
         assert_eq!(read(&packed), (vec![], None));
     }
@@ -433,7 +433,8 @@ pub(crate) mod tests {
     #[test]
     fn foreign_files_show_their_first_octets() {
         let (_, error) = read(b"GET / HTTP/1.1\r\n\r\n");
-        let shown = "not a capture file: begins with 47 45 54 20 2f 20 48 54 54 50 2f 31 2e 31 0d 0a";
+        let shown =
+            "not a capture file: begins with 47 45 54 20 2f 20 48 54 54 50 2f 31 2e 31 0d 0a";
         assert_eq!(error.unwrap().to_string(), shown);
         assert_eq!(read(&[]).1.unwrap().to_string(), "not a capture file: empty");
         let (_, error) = read(&gzip(b"abc"));

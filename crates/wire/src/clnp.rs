@@ -17,6 +17,8 @@ pub const CLNP: u8 = 0x81;
 pub const ES_IS: u8 = 0x82;
 /// That of IS-IS (ISO 10589).
 pub const IS_IS: u8 = 0x83;
+/// The one version of the protocol (7.2.4).
+pub const VERSION: u8 = 1;
 
 const SEGMENTATION_PERMITTED: u8 = 0x80;
 const MORE_SEGMENTS: u8 = 0x40;
@@ -26,7 +28,7 @@ const SEGMENTATION_OCTETS: usize = 6;
 /// Octets before the addresses.
 const FIXED_OCTETS: usize = 9;
 /// Where the checksum stands.
-const CHECKSUM_AT: usize = 7;
+pub(crate) const CHECKSUM_AT: usize = 7;
 
 /// What a PDU is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -106,7 +108,7 @@ impl<'a> Pdu<'a> {
     /// The PDU that was `original_octets` long and of which `octets` were captured.
     ///
     /// # Errors
-    /// As for [`Pdu::decode`].
+    /// As for [`Pdu::decode`]. Of a header that was not all captured, `header` is missing.
     pub fn decode_cut(octets: &'a [u8], original_octets: usize) -> Result<Self, Malformed> {
         let mut reader = Reader::new(octets);
         if reader.u8("network layer protocol identifier")? != CLNP {
@@ -114,8 +116,12 @@ impl<'a> Pdu<'a> {
         }
         let at_length = reader.malformed("length indicator");
         let header_octets = usize::from(reader.u8("length indicator")?);
-        let Some(header) = octets.get(..header_octets).filter(|header| header.len() < 255) else {
+        // 7.2.3: 255 is reserved.
+        if header_octets == 255 || header_octets > original_octets.max(octets.len()) {
             return Err(at_length);
+        }
+        let Some(header) = octets.get(..header_octets) else {
+            return Err(Malformed { field: "header", offset: octets.len() });
         };
         let mut reader = Reader::new(header);
         reader.take("length indicator", 2)?;

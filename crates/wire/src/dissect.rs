@@ -2,12 +2,22 @@
 //!
 //! [`levels`] is the meter's way: fixed offsets, no allocation, only what has to be counted. [`dissect`]
 //! keeps every layer, to be printed. Neither fails: both say what they could read and what stopped them.
+//!
+//! Both take frames that a capture cut: lengths are held against what the frame had, contents end where
+//! the capture does, and a header beyond that is missing, not malformed.
+//!
+//! Left out: reassembly of CLNP segments; IP and what rides on it; the bodies of ES-IS and IS-IS.
 
 use crate::addr::{Mac, Nsap, Sap};
 use crate::read::Malformed;
 use crate::{clnp, llc, mac, snap, tp};
 use core::fmt;
 use smallvec::SmallVec;
+
+/// Why a frame has no NSDU of which a capture kept too little.
+pub const CUT: &str = "headers not captured";
+/// UD of the connectionless transport protocol (ISO 8602), where a TPDU has its code.
+const UNIT_DATA: u8 = 0x40;
 
 /// What the frames of a capture begin with.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -90,37 +100,75 @@ pub struct Levels<'a> {
 /// What a frame that was `original_octets` long, and of which `octets` were captured, counts as.
 #[must_use]
 pub fn levels(link: Link, octets: &[u8], original_octets: usize) -> Levels<'_> {
-    let none = |why| Levels { lpdu_octets: None, npdu_octets: None, nsdu: Err(why) };
-    if link != Link::Ethernet {
-        return none(NoNsdu::Foreign("link type"));
+    let original_octets = original_octets.max(octets.len());
+    let mut levels =
+        Levels { lpdu_octets: None, npdu_octets: None, nsdu: Err(NoNsdu::Foreign("link type")) };
+    if link == Link::Ethernet {
+        levels.nsdu = link_layer(octets, original_octets, &mut levels).map_err(|why| match why {
+            NoNsdu::Malformed(malformed)
+                if octets.len() < original_octets && is_missing(malformed, octets.len()) =>
+            {
+                NoNsdu::Foreign(CUT)
+            }
+            NoNsdu::Malformed(_) | NoNsdu::Foreign(_) => why,
+        });
     }
-    let frame = match mac::Pdu::decode_cut(octets, original_octets.max(octets.len())) {
-        Ok(frame) => frame,
-        Err(malformed) => return none(NoNsdu::Malformed(malformed)),
-    };
+    levels
+}
+
+fn link_layer<'a>(
+    octets: &'a [u8],
+    original_octets: usize,
+    levels: &mut Levels<'_>,
+) -> Result<Nsdu<'a>, NoNsdu> {
+    let frame = mac::Pdu::decode_cut(octets, original_octets).map_err(NoNsdu::Malformed)?;
     let mac::Kind::Length(length) = frame.kind else {
-        return none(NoNsdu::Foreign("EtherType"));
+        return Err(NoNsdu::Foreign("EtherType"));
     };
-    let (header, length) = (frame.header_octets(), usize::from(length));
-    let lpdu_octets = Some(header + length);
-    let llc = match llc::Pdu::decode(frame.data) {
-        Ok(llc) => llc,
-        Err(malformed) => {
-            let why = NoNsdu::Malformed(malformed.within(header));
-            return Levels { lpdu_octets, npdu_octets: None, nsdu: Err(why) };
-        }
-    };
-    let foreign = |why| Levels { lpdu_octets, npdu_octets: None, nsdu: Err(NoNsdu::Foreign(why)) };
-    if llc.destination != Sap::ISO_NETWORK {
-        return foreign("SAP");
+    if is_bare_ipx(frame.data) {
+        return Err(NoNsdu::Foreign("IPX without LLC"));
     }
-    if llc.control != llc::Control::Ui {
-        return foreign("LLC control");
+    let (header, length) = (frame.header_octets(), usize::from(length));
+    levels.lpdu_octets = Some(header + length);
+    let llc = llc::Pdu::decode(frame.data)
+        .map_err(|malformed| NoNsdu::Malformed(malformed.within(header)))?;
+    if llc.destination != Sap::ISO_NETWORK {
+        return Err(NoNsdu::Foreign("SAP"));
+    }
+    if !is_datagram(&llc) {
+        return Err(NoNsdu::Foreign("LLC control"));
     }
     let npdu_octets = length.saturating_sub(llc.header_octets());
-    let nsdu = network(&frame, llc.information, npdu_octets)
-        .map_err(|why| within(why, header + llc.header_octets()));
-    Levels { lpdu_octets, npdu_octets: Some(npdu_octets), nsdu }
+    levels.npdu_octets = Some(npdu_octets);
+    network(&frame, llc.information, npdu_octets)
+        .map_err(|why| within(why, header + llc.header_octets()))
+}
+
+/// Whether a complaint is that a header field lies beyond the first `captured` octets of a frame.
+fn is_missing(complaint: Malformed, captured: usize) -> bool {
+    let field_octets = match complaint.field {
+        "destination address" | "source address" if complaint.offset < mac::HEADER_OCTETS => 6,
+        "length" | "tag" | "SNAP protocol" => 2,
+        "SNAP organization" => 3,
+        _ => 1,
+    };
+    complaint.offset + field_octets > captured
+}
+
+/// Whether a length frame carries what Novell put there before LLC: an IPX packet, whose unused
+/// checksum would read as two global SAPs.
+fn is_bare_ipx(data: &[u8]) -> bool {
+    data.starts_with(&[0xFF, 0xFF])
+}
+
+/// Whether an LLC PDU carries an LSDU of the connectionless service. A UI is never a response.
+fn is_datagram(pdu: &llc::Pdu<'_>) -> bool {
+    pdu.control == llc::Control::Ui && !pdu.is_response
+}
+
+/// Whether an NSDU is of the connectionless transport protocol, which shares NSAPs with the other.
+const fn is_unit_data(nsdu: &[u8]) -> bool {
+    matches!(nsdu, [_, UNIT_DATA, ..])
 }
 
 fn within(why: NoNsdu, octets: usize) -> NoNsdu {
@@ -137,8 +185,8 @@ fn network<'a>(
 ) -> Result<Nsdu<'a>, NoNsdu> {
     let (source, destination) = (frame.source, frame.destination);
     let missing = |length: usize, octets: &[u8]| length.saturating_sub(octets.len());
-    match npdu.split_first() {
-        Some((&clnp::INACTIVE, octets)) => Ok(Nsdu {
+    let nsdu = match npdu.split_first() {
+        Some((&clnp::INACTIVE, octets)) => Nsdu {
             source,
             destination,
             source_nsap: Nsap::default(),
@@ -146,14 +194,22 @@ fn network<'a>(
             octets,
             missing_octets: missing(original_octets - 1, octets),
             segmented: false,
-        }),
+        },
         Some((&clnp::CLNP, _)) => {
             let pdu = clnp::Pdu::decode_cut(npdu, original_octets).map_err(NoNsdu::Malformed)?;
             if pdu.kind != clnp::Kind::Data {
                 return Err(NoNsdu::Foreign("CLNP type"));
             }
+            // RFC 994 6.11, 7.2.4: receivers discard it, so that no peer ever sees its TPDUs.
+            if pdu.version != clnp::VERSION {
+                return Err(NoNsdu::Foreign("CLNP version"));
+            }
+            if pdu.verify(npdu) == clnp::Checksum::Bad {
+                let field = "network header checksum";
+                return Err(NoNsdu::Malformed(Malformed { field, offset: clnp::CHECKSUM_AT }));
+            }
             let whole = usize::from(pdu.segment_octets) - pdu.header_octets;
-            Ok(Nsdu {
+            Nsdu {
                 source,
                 destination,
                 source_nsap: pdu.source,
@@ -161,16 +217,20 @@ fn network<'a>(
                 octets: pdu.data,
                 missing_octets: missing(whole, pdu.data),
                 segmented: pdu.is_segment(),
-            })
+            }
         }
-        Some((&clnp::ES_IS, _)) => Err(NoNsdu::Foreign("ES-IS")),
-        Some((&clnp::IS_IS, _)) => Err(NoNsdu::Foreign("IS-IS")),
-        Some(_) => Err(NoNsdu::Foreign("network protocol")),
+        Some((&clnp::ES_IS, _)) => return Err(NoNsdu::Foreign("ES-IS")),
+        Some((&clnp::IS_IS, _)) => return Err(NoNsdu::Foreign("IS-IS")),
+        Some(_) => return Err(NoNsdu::Foreign("network protocol")),
         None => {
             let field = "network layer protocol identifier";
-            Err(NoNsdu::Malformed(Malformed { field, offset: 0 }))
+            return Err(NoNsdu::Malformed(Malformed { field, offset: 0 }));
         }
+    };
+    if is_unit_data(nsdu.octets) && !nsdu.segmented {
+        return Err(NoNsdu::Foreign("connectionless transport"));
     }
+    Ok(nsdu)
 }
 
 /// One layer of a frame.
@@ -186,10 +246,14 @@ pub enum Layer<'a> {
     InactiveNetwork,
     /// The CLNP PDU and what its checksum says.
     Clnp(clnp::Pdu<'a>, clnp::Checksum),
-    /// A TPDU and what its checksum says.
-    Tp(tp::Pdu<'a>, tp::Checksum),
+    /// A TPDU and what its checksum says; nothing where not all it covers was captured.
+    Tp(tp::Pdu<'a>, Option<tp::Checksum>),
+    /// A segment of an NSDU: its TPDUs cannot be told apart before reassembly.
+    Segment(&'a [u8]),
     /// Octets of a protocol that is not decoded here, and its name.
     Opaque(&'static str, &'a [u8]),
+    /// How many octets at the end of the frame were not captured.
+    Missing(usize),
 }
 
 impl fmt::Display for Layer<'_> {
@@ -201,9 +265,11 @@ impl fmt::Display for Layer<'_> {
             Self::InactiveNetwork => f.write_str("CLNP inactive"),
             Self::Clnp(pdu, clnp::Checksum::Bad) => write!(f, "{pdu} BAD CHECKSUM"),
             Self::Clnp(pdu, _) => pdu.fmt(f),
-            Self::Tp(pdu, tp::Checksum::Bad) => write!(f, "{pdu} BAD CHECKSUM"),
+            Self::Tp(pdu, Some(tp::Checksum::Bad)) => write!(f, "{pdu} BAD CHECKSUM"),
             Self::Tp(pdu, _) => pdu.fmt(f),
+            Self::Segment(octets) => write!(f, "segment of an NSDU {} octets", octets.len()),
             Self::Opaque(name, octets) => write!(f, "{name} {} octets", octets.len()),
+            Self::Missing(octets) => write!(f, "{octets} octets not captured"),
         }
     }
 }
@@ -231,34 +297,59 @@ impl fmt::Display for Dissection<'_> {
     }
 }
 
-/// Every layer of a frame.
+/// Every layer of a whole frame.
 #[must_use]
 pub fn dissect(link: Link, octets: &[u8]) -> Dissection<'_> {
+    dissect_cut(link, octets, octets.len())
+}
+
+/// Every layer of a frame that was `original_octets` long, and of which `octets` were captured.
+#[must_use]
+pub fn dissect_cut(link: Link, octets: &[u8], original_octets: usize) -> Dissection<'_> {
     let mut dissection = Dissection { layers: SmallVec::new(), fault: None };
+    let missing_octets = original_octets.saturating_sub(octets.len());
     if link == Link::Ethernet {
-        dissection.fault = ethernet(octets, &mut dissection.layers).err();
+        let fault = ethernet(octets, octets.len() + missing_octets, &mut dissection.layers).err();
+        dissection.fault =
+            fault.filter(|fault| missing_octets == 0 || !is_missing(*fault, octets.len()));
     } else {
         dissection.layers.push(Layer::Opaque("frame of a link type not decoded here,", octets));
+    }
+    if missing_octets > 0 {
+        dissection.layers.push(Layer::Missing(missing_octets));
     }
     dissection
 }
 
 type Layers<'a> = SmallVec<[Layer<'a>; 6]>;
 
-fn ethernet<'a>(octets: &'a [u8], layers: &mut Layers<'a>) -> Result<(), Malformed> {
-    let frame = mac::Pdu::decode(octets)?;
+fn ethernet<'a>(
+    octets: &'a [u8],
+    original_octets: usize,
+    layers: &mut Layers<'a>,
+) -> Result<(), Malformed> {
+    let frame = mac::Pdu::decode_cut(octets, original_octets)?;
     let (header, data, kind) = (frame.header_octets(), frame.data, frame.kind);
     layers.push(Layer::Mac(frame));
-    if let mac::Kind::Type(_) = kind {
-        layers.push(Layer::Opaque("data", data));
-        return Ok(());
-    }
+    let length = match kind {
+        mac::Kind::Type(_) => {
+            layers.push(Layer::Opaque("data", data));
+            return Ok(());
+        }
+        mac::Kind::Length(_) if is_bare_ipx(data) => {
+            layers.push(Layer::Opaque("IPX without LLC", data));
+            return Ok(());
+        }
+        mac::Kind::Length(length) => usize::from(length),
+    };
     let pdu = llc::Pdu::decode(data).map_err(|malformed| malformed.within(header))?;
     layers.push(Layer::Llc(pdu));
     let offset = header + pdu.header_octets();
-    let result = match (pdu.destination, pdu.control) {
-        (Sap::ISO_NETWORK, llc::Control::Ui) => npdu(pdu.information, layers),
-        (Sap::SNAP, llc::Control::Ui) => snap::Pdu::decode(pdu.information).map(|pdu| {
+    let result = match (pdu.destination, is_datagram(&pdu)) {
+        (Sap::ISO_NETWORK, true) => {
+            npdu(pdu.information, length.saturating_sub(pdu.header_octets()), layers)
+        }
+        (Sap::SNAP, true) => snap::Pdu::decode(pdu.information).map(|pdu| {
             layers.push(Layer::Snap(pdu));
         }),
         _ => Ok(()),
@@ -266,21 +357,28 @@ fn ethernet<'a>(octets: &'a [u8], layers: &mut Layers<'a>) -> Result<(), Malform
     result.map_err(|malformed| malformed.within(offset))
 }
 
-fn npdu<'a>(octets: &'a [u8], layers: &mut Layers<'a>) -> Result<(), Malformed> {
-    let (data, offset) = match octets.split_first() {
+fn npdu<'a>(
+    octets: &'a [u8],
+    original_octets: usize,
+    layers: &mut Layers<'a>,
+) -> Result<(), Malformed> {
+    let (data, offset, is_whole) = match octets.split_first() {
         Some((&clnp::INACTIVE, data)) => {
             layers.push(Layer::InactiveNetwork);
-            (data, 1)
+            (data, 1, octets.len() >= original_octets)
         }
         Some((&clnp::CLNP, _)) => {
-            let pdu = clnp::Pdu::decode(octets)?;
+            let pdu = clnp::Pdu::decode_cut(octets, original_octets)?;
             let (data, offset) = (pdu.data, pdu.header_octets);
-            let is_transport = pdu.kind == clnp::Kind::Data && !pdu.is_segment();
             layers.push(Layer::Clnp(pdu, pdu.verify(octets)));
-            if !is_transport {
+            if pdu.kind != clnp::Kind::Data {
                 return Ok(());
             }
-            (data, offset)
+            if pdu.is_segment() {
+                layers.push(Layer::Segment(data));
+                return Ok(());
+            }
+            (data, offset, offset + data.len() >= usize::from(pdu.segment_octets))
         }
         Some((&protocol, data)) => {
             let name = match protocol {
@@ -296,16 +394,40 @@ fn npdu<'a>(octets: &'a [u8], layers: &mut Layers<'a>) -> Result<(), Malformed> 
             return Err(Malformed { field, offset: 0 });
         }
     };
-    nsdu(data, layers).map_err(|malformed| malformed.within(offset))
+    if is_unit_data(data) {
+        layers.push(Layer::Opaque("connectionless transport", data));
+        return Ok(());
+    }
+    nsdu(data, is_whole, layers).map_err(|malformed| malformed.within(offset))
 }
 
-fn nsdu<'a>(octets: &'a [u8], layers: &mut Layers<'a>) -> Result<(), Malformed> {
+fn nsdu<'a>(octets: &'a [u8], is_whole: bool, layers: &mut Layers<'a>) -> Result<(), Malformed> {
     for raw in tp::tpdus(octets) {
-        let raw = raw?;
+        let raw = match raw {
+            Err(malformed) if !is_whole && is_cut_header(octets, malformed.offset) => return Ok(()),
+            raw => raw?,
+        };
         let pdu = tp::Pdu::decode(&raw, None).map_err(|malformed| malformed.within(raw.offset))?;
-        layers.push(Layer::Tp(pdu, raw.checksum(pdu.parameters(), &[])));
+        let checksum = match raw.checksum(pdu.parameters(), &[]) {
+            // The sums go on over user data that is not here.
+            tp::Checksum::Good | tp::Checksum::Bad if !is_whole && raw.kind.may_carry_data() => {
+                None
+            }
+            verdict => Some(verdict),
+        };
+        layers.push(Layer::Tp(pdu, checksum));
     }
     Ok(())
+}
+
+/// Whether a TPDU about which there is a complaint at `offset` has a header that reaches past the end.
+fn is_cut_header(nsdu: &[u8], offset: usize) -> bool {
+    match nsdu.get(offset..) {
+        None | Some([] | [_]) => true,
+        // 255 is reserved, and less than 2 is no TPDU's, whatever follows.
+        Some([indicator @ 2..=254, rest @ ..]) => rest.len() < usize::from(*indicator),
+        Some(_) => false,
+    }
 }
 
 #[cfg(test)]
@@ -376,10 +498,87 @@ mod tests {
         assert_eq!(why(&[8, 0, 69]), NoNsdu::Foreign("EtherType"));
         assert_eq!(why(&[0, 4, 0x42, 0x42, 3, 0]), NoNsdu::Foreign("SAP"));
         assert_eq!(why(&[0, 3, 0xFE, 0xFE, 0xAF]), NoNsdu::Foreign("LLC control"));
+        assert_eq!(why(&[0, 3, 0xFE, 0xFF, 3]), NoNsdu::Foreign("LLC control"), "a response");
         assert_eq!(why(&[0, 4, 0xFE, 0xFE, 3, 0x83]), NoNsdu::Foreign("IS-IS"));
+        let unit_data = [0, 7, 0xFE, 0xFE, 3, 0, 1, 0x40, b'x'];
+        assert_eq!(why(&unit_data), NoNsdu::Foreign("connectionless transport"));
         let malformed = |field, offset| NoNsdu::Malformed(Malformed { field, offset });
         assert_eq!(why(&[0, 2, 0xFE, 0xFE]), malformed("control", 16));
         assert_eq!(why(&[0, 3, 0xFE, 0xFE, 3]), malformed("network layer protocol identifier", 17));
         assert_eq!(levels(Link::Other(147), &[], 0).nsdu, Err(NoNsdu::Foreign("link type")));
+    }
+    #[test]
+    fn an_ipx_packet_without_llc_is_no_lpdu() {
+        // Checksum FFFF (unused), length 30.
+        let octets = frame(&[0, 4, 0xFF, 0xFF, 0, 30]);
+        let levels = levels(Link::Ethernet, &octets, octets.len());
+        assert_eq!((levels.lpdu_octets, levels.npdu_octets), (None, None));
+        assert_eq!(levels.nsdu, Err(NoNsdu::Foreign("IPX without LLC")));
+    }
+
+    #[test]
+    fn headers_that_were_not_captured_are_not_called_malformed() {
+        let octets = frame(&DT);
+        for captured in 0..18 {
+            let levels = levels(Link::Ethernet, &octets[..captured], octets.len());
+            assert_eq!(levels.nsdu, Err(NoNsdu::Foreign(CUT)), "{captured} octets captured");
+            let dissection = dissect_cut(Link::Ethernet, &octets[..captured], octets.len());
+            assert_eq!(dissection.fault, None, "{captured} octets captured");
+            let missing = octets.len() - captured;
+            assert_eq!(dissection.layers.last(), Some(&Layer::Missing(missing)));
+        }
+        // A length that reaches past the end of the frame is wrong however much was captured.
+        let mut octets = octets;
+        octets[13] = 17;
+        let malformed = Malformed { field: "length", offset: 12 };
+        let levels = levels(Link::Ethernet, &octets[..16], octets.len());
+        assert_eq!(levels.nsdu, Err(NoNsdu::Malformed(malformed)));
+        assert_eq!(dissect_cut(Link::Ethernet, &octets[..16], 30).fault, Some(malformed));
+    }
+
+    #[test]
+    fn a_cut_frame_prints_what_is_there() {
+        let octets = frame(&DT);
+        assert_eq!(
+            dissect_cut(Link::Ethernet, &octets[..25], octets.len()).to_string(),
+            "MAC 02:00:00:00:00:01>02:00:00:00:00:02 length=14\n\
+             LLC fe>fe UI 8 octets\n\
+             CLNP inactive\n\
+             TP DT 0x0202 nr=0 eot 2 octets\n\
+             5 octets not captured"
+        );
+    }
+
+    /// 13 octets of CLNP from NSAP 4a to 49, all plain; then an AK.
+    const CLNP: [u8; 18] = [0x81, 13, 1, 2, 0x1C, 0, 18, 0, 0, 1, 0x49, 1, 0x4A, 4, 0x63, 1, 1, 2];
+
+    #[test]
+    fn a_network_pdu_that_every_receiver_discards_has_no_tpdus() {
+        let why = |clnp: [u8; 18]| {
+            let octets = frame(&[&[0, 21, 0xFE, 0xFE, 3][..], &clnp].concat());
+            levels(Link::Ethernet, &octets, octets.len()).nsdu.map(|nsdu| nsdu.octets.len())
+        };
+        assert_eq!(why(CLNP), Ok(5));
+        let mut sealed = CLNP;
+        clnp::seal(&mut sealed[..13]);
+        assert_eq!(why(sealed), Ok(5));
+        sealed[3] = 1;
+        let malformed = Malformed { field: "network header checksum", offset: 14 + 3 + 7 };
+        assert_eq!(why(sealed), Err(NoNsdu::Malformed(malformed)));
+        let mut version = CLNP;
+        version[2] = 2;
+        assert_eq!(why(version), Err(NoNsdu::Foreign("CLNP version")));
+    }
+
+    #[test]
+    fn a_segment_is_not_taken_for_tpdus() {
+        let mut part = CLNP;
+        part[4] = 0xDC;
+        // SP is set, so that the last 5 octets and one more are the segmentation part.
+        (part[1], part[6]) = (19, 19);
+        let octets = frame(&[&[0, 22, 0xFE, 0xFE, 3][..], &part, &[9]].concat());
+        assert!(levels(Link::Ethernet, &octets, octets.len()).nsdu.unwrap().segmented);
+        let dissection = dissect(Link::Ethernet, &octets);
+        assert_eq!(dissection.layers.last(), Some(&Layer::Segment(&[])));
     }
 }

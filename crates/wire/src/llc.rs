@@ -160,7 +160,7 @@ impl<'a> Pdu<'a> {
             Control::Supervisory { function, receive } => {
                 out.put_slice(&[function, receive << 1 | bit]);
             }
-            other => out.put_u8(other.u_format() & !POLL_FINAL | bit * POLL_FINAL),
+            other => out.put_u8(other.u_format() & !POLL_FINAL | (bit * POLL_FINAL)),
         }
         out.put_slice(self.information);
     }

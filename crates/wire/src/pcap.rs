@@ -1,8 +1,9 @@
 //! pcap, the capture format of libpcap and tcpdump (draft-ietf-opsawg-pcap).
 //!
-//! A header of 24 octets, then records: seconds, fraction, captured length, original length, octets.
-//! Whoever wrote the file chose the order of octets and whether fractions are microseconds or
-//! nanoseconds; the magic number tells. Reading goes through [`Capture`](crate::capture::Capture).
+//! A header of 24 octets, then records: seconds, fraction, captured length, original length,
+//! octets. Whoever wrote the file chose the order of octets and whether fractions are microseconds
+//! or nanoseconds; the magic number tells. Reading goes through
+//! [`Capture`](crate::capture::Capture).
 //!
 //! Not here: the time zone and accuracy of the header, which nobody sets.
 
@@ -284,7 +285,8 @@ mod tests {
     fn old_versions_have_their_lengths_the_other_way_round() {
         let original_first = "00 00 00 00 00 00 00 00 00 00 00 05 00 00 00 01 07";
         let captured_first = "00 00 00 00 00 00 00 00 00 00 00 01 00 00 00 05 07";
-        for (minor, record) in [("02", original_first), ("03", original_first), ("03", captured_first)]
+        for (minor, record) in
+            [("02", original_first), ("03", original_first), ("03", captured_first)]
         {
             let header = BIG.replace("00 02 00 04", &format!("00 02 00 {minor}"));
             assert_eq!(read(&file(&header, record)), (vec![(0, 1, vec![7], 5, 0)], None));

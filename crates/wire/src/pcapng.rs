@@ -1,11 +1,11 @@
 //! pcapng, the capture format of Wireshark (draft-ietf-opsawg-pcapng).
 //!
-//! A file is a row of blocks: type, length, body, length again. A section header starts a section and
-//! gives the order of octets in it; interface descriptions number the interfaces of the section from
-//! 0; packet blocks refer to them. Blocks of other kinds are passed over. Reading goes through
+//! A file is a row of blocks: type, length, body, length again. A section header starts a section
+//! and gives the order of octets in it; interface descriptions number the interfaces of the section
+//! from 0; packet blocks refer to them. Blocks of other kinds are passed over. Reading goes through
 //! [`Capture`](crate::capture::Capture).
 //!
-//! Not read: comments, names, statistics, decryption secrets, custom blocks.
+//! Not read: comments, name resolution, statistics, decryption secrets, custom blocks.
 
 use crate::capture::{
     CaptureError, Interface, MAX_RECORD_OCTETS, Order, Record, Resolution, SNAP_OCTETS, Source,
@@ -226,7 +226,8 @@ impl Reader {
                         interface.offset_seconds = self.order.i64(*octets);
                     }
                 }
-                // The draft counts bits, its example octets. No FCS has 16 octets or less than 8 bits.
+                // The draft counts bits, its example octets. No FCS has 16 octets or less than 8
+                // bits.
                 (INTERFACE_FCS, &[value]) => {
                     interface.fcs_octets = if value < 16 { value } else { value / 8 };
                 }
@@ -286,8 +287,8 @@ impl Reader {
         })
     }
 
-    /// A simple packet belongs to the first interface, has no time, and is as long as the snap length
-    /// lets it be.
+    /// A simple packet belongs to the first interface, has no time, and is as long as the snap
+    /// length lets it be.
     fn simple_packet(&self, mut fields: Fields<'_>) -> Result<Packet, Malformed> {
         let (index, interface) = self.interface(0, fields.octets.malformed("interface"))?;
         let original = fields.u32("original length")? as usize;
@@ -410,7 +411,8 @@ impl<W: Write> Writer<W> {
     }
 
     fn option(&mut self, code: u16, value: &[u8]) -> io::Result<()> {
-        let length = u16::try_from(value.len()).map_err(|_| refused("option above 65535 octets"))?;
+        let length =
+            u16::try_from(value.len()).map_err(|_| refused("option above 65535 octets"))?;
         self.block.extend(code.to_le_bytes());
         self.block.extend(length.to_le_bytes());
         self.padded(value);

@@ -46,8 +46,8 @@ enum State {
     Failed(CaptureError),
 }
 
-/// Octets of a file, read ahead. Grows beyond its first size only as octets arrive, so that a length
-/// alone never costs memory.
+/// Octets of a file, read ahead. Grows beyond its first size only as octets arrive, so that a
+/// length alone never costs memory.
 pub(crate) struct Source {
     read: Box<dyn Read + Send>,
     buffer: Vec<u8>,

@@ -7,6 +7,12 @@ use std::io::{self, BufRead, BufReader, Read};
 /// What zstd's own command accepts unless told otherwise. RFC 8878 3.1.1.1.2 asks for 8 MiB.
 const MAX_WINDOW_OCTETS: u64 = 128 << 20;
 
+/// A last block of no octets, and room for a checksum (RFC 8878 3.1.1.2): ends any frame.
+///
+/// The decoder holds back a window of octets, up to 128 MiB, until its frame ends. A frame that the
+/// file cuts off is ended by this, so that all its whole blocks come out.
+const END_OF_FRAME: &[u8] = &[1, 0, 0, 0, 0, 0, 0];
+
 /// Octets of a file that knows whether it has been read to its end.
 struct Packed {
     read: BufReader<Box<dyn Read + Send>>,
@@ -26,6 +32,8 @@ pub(super) struct Frames {
     packed: Packed,
     decoder: Box<FrameDecoder>,
     inside: bool,
+    /// The frame was ended by us; nothing can follow.
+    cut: bool,
 }
 
 impl Frames {
@@ -33,7 +41,7 @@ impl Frames {
         let mut decoder = Box::new(FrameDecoder::new());
         decoder.set_max_window_size(MAX_WINDOW_OCTETS);
         let packed = Packed { read: BufReader::with_capacity(64 << 10, read), ended: false };
-        Self { packed, decoder, inside: false }
+        Self { packed, decoder, inside: false, cut: false }
     }
 
     /// Whether there is another frame to go into.
@@ -59,6 +67,22 @@ impl Frames {
         Ok(false)
     }
 
+    /// Decodes until there is something to give, or the frame ends.
+    fn advance(&mut self) -> io::Result<()> {
+        while self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
+            let one = || BlockDecodingStrategy::UptoBlocks(1);
+            if let Err(error) = self.decoder.decode_blocks(&mut self.packed, one()) {
+                let error = self.failed(error);
+                if !self.packed.ended || self.cut {
+                    return Err(error);
+                }
+                self.cut = true;
+                self.decoder.decode_blocks(END_OF_FRAME, one()).map_err(|_| error)?;
+            }
+        }
+        Ok(())
+    }
+
     /// A file that ends inside a frame is cut, not broken.
     fn failed(&self, error: FrameDecoderError) -> io::Error {
         if self.packed.ended {
@@ -75,15 +99,13 @@ impl Read for Frames {
             if !self.inside && !self.enter()? {
                 return Ok(0);
             }
-            while self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
-                let strategy = BlockDecodingStrategy::UptoBlocks(1);
-                if let Err(error) = self.decoder.decode_blocks(&mut self.packed, strategy) {
-                    return Err(self.failed(error));
-                }
-            }
+            self.advance()?;
             let count = self.decoder.read(buffer)?;
             if count > 0 || buffer.is_empty() {
                 return Ok(count);
+            }
+            if self.cut {
+                return Err(io::ErrorKind::UnexpectedEof.into());
             }
             self.inside = false;
         }

@@ -44,7 +44,8 @@ fn a_file_of_either_order_written_out_whole_is_read() {
         00 00 00 01 00 00 00 14 00 69 00 00 00 00 00 00 00 00 00 14
         00 00 00 06 00 00 00 24 00 00 00 00 00 00 00 00 00 00 00 01 00 00 00 03 00 00 00 05
         0a 0b 0c 00 00 00 00 24";
-    let little = "0a 0d 0d 0a 1c 00 00 00 4d 3c 2b 1a 01 00 00 00 ff ff ff ff ff ff ff ff 1c 00 00 00
+    let little =
+        "0a 0d 0d 0a 1c 00 00 00 4d 3c 2b 1a 01 00 00 00 ff ff ff ff ff ff ff ff 1c 00 00 00
         01 00 00 00 14 00 00 00 69 00 00 00 00 00 00 00 14 00 00 00
         06 00 00 00 24 00 00 00 00 00 00 00 00 00 00 00 01 00 00 00 03 00 00 00 05 00 00 00
         0a 0b 0c 00 24 00 00 00";
@@ -166,7 +167,8 @@ fn wrong_fields_are_named_with_their_place() {
 #[test]
 fn absurd_lengths_are_errors_with_their_place() {
     let absurd = hex("00 00 00 06 10 00 00 04 00 00 00 00");
-    let file = [big(0x0A0D_0D0A, BIG_SECTION), big(1, ETHERNET), big(6, PACKET_07), absurd].concat();
+    let file =
+        [big(0x0A0D_0D0A, BIG_SECTION), big(1, ETHERNET), big(6, PACKET_07), absurd].concat();
     let (seen, error) = read(&file);
     // 28 + 20 + (12 + 24) octets of whole blocks come first.
     assert_eq!(error, Some(CaptureError::TooLong { offset: 84, octets: (256 << 20) + 4 }));
