@@ -14,6 +14,10 @@ pub mod run;
 pub mod sample;
 pub mod scenario;
 pub mod scenarios;
+pub mod session;
 
 /// The version of this program, as samples and result folders tell it.
 pub const PROGRAM_VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The program and its version, as it says to its peers.
+pub const PROGRAM: &str = concat!("tidewire ", env!("CARGO_PKG_VERSION"));

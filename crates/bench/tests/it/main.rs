@@ -34,3 +34,4 @@ fn study(text: &str, settings: &[(&str, &str)]) -> Study {
         .collect();
     load_with(text, "test.toml", &settings).unwrap_or_else(|error| panic!("{error}"))
 }
+mod session;

@@ -106,6 +106,18 @@ impl Sender {
         took
     }
 
+    /// No further message becomes due; what waits is still handed over and answered.
+    pub fn wind_up(&mut self) {
+        match self.stage {
+            Stage::Waiting | Stage::Opening => self.end(),
+            Stage::Running => {
+                self.next_due = None;
+                self.stage = Stage::Finishing;
+            }
+            Stage::Finishing | Stage::Over => {}
+        }
+    }
+
     /// It is over, whether or not everything was sent.
     pub fn end(&mut self) {
         self.stage = Stage::Over;

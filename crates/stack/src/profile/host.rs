@@ -130,6 +130,12 @@ impl Host {
         self.flows.push(Flowing { sender: Sender::new(flow), endpoint: None, drained: true });
     }
 
+    /// Lets no further message become due: flows end when what they have handed over is through.
+    pub fn wind_up(&mut self, now: Instant) {
+        self.flows.iter_mut().for_each(|flowing| flowing.sender.wind_up());
+        self.drain(now);
+    }
+
     /// Ends all flows: connections are released, messages that wait are dropped.
     pub fn stop(&mut self, now: Instant) {
         for place in 0..self.flows.len() {

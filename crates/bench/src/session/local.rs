@@ -1,0 +1,160 @@
+//! A whole scenario on a LAN within this process: one thread a station, no privilege, no network.
+//!
+//! The medium of the scenario is not used: frames pass at once, and what is measured is the machines and
+//! this host's scheduling. Faults of the scenario befall frames as they arrive.
+
+use super::SessionError;
+use crate::PROGRAM_VERSION;
+use crate::collect::Clocks;
+use crate::layout::{Layout, collector, lay_out, patience, seed_of};
+use crate::sample::{Origin, Sample};
+use crate::scenario::Point;
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use core::time::Duration;
+use live::clock;
+use live::port::{Faulty, FaultyParams, Hub, Port};
+use live::runner::{Control, Runner};
+use stack::fault::{Faults, Plan};
+use stack::load::Record;
+use stack::profile::Host;
+use stack::station::Station;
+use std::collections::BTreeMap;
+use std::thread;
+use wire::time::Instant;
+
+/// Frames that may wait at a station; beyond that they are lost and counted.
+const QUEUE_FRAMES: usize = 4_096;
+/// Until threads have started, nothing is due.
+const RUN_UP: Duration = Duration::from_millis(20);
+/// How often it is looked whether all is over.
+const LOOK: Duration = Duration::from_millis(10);
+/// What is still on its way after everybody is done.
+const GRACE: Duration = Duration::from_millis(50);
+
+/// What a station's thread brings home.
+struct Brought {
+    records: Vec<Record>,
+    overrun: u64,
+    sent: u64,
+    t1: u64,
+}
+
+/// Measures one replication of a point in this process. Ends early, with what there is, once `stop` is
+/// set.
+///
+/// # Errors
+/// Where the scenario's faults cannot be, or a thread breaks down.
+pub fn measure(
+    point: &Point,
+    scenario_hash: &str,
+    replication: u64,
+    stop: &AtomicBool,
+) -> Result<Sample, SessionError> {
+    let scenario = &point.scenario;
+    let seed = seed_of(scenario, replication);
+    let Layout { places, watched } = lay_out(scenario, seed);
+    let origin = clock::now() + RUN_UP;
+    let until = origin + scenario.stop.after.0;
+    let hub = Hub::new(QUEUE_FRAMES);
+    let plan = scenario.faults.plan(scenario.transport.m.0);
+    let is_bad = plan != Plan::harmless(scenario.transport.m.0);
+    let mut stations = Vec::new();
+    for mut place in places {
+        for flow in &mut place.flows {
+            flow.start = origin + flow.start.since(Instant::ZERO);
+        }
+        let mut port: Box<dyn Port> = Box::new(hub.port(place.host.address));
+        if is_bad {
+            let receiving = Some(Faults::new(plan, seed, &place.name)?);
+            let params = FaultyParams { receiving, sending: None, held_frames: QUEUE_FRAMES };
+            port = Box::new(Faulty::new(port, params));
+        }
+        stations.push((Host::new(place.host, place.flows), port));
+    }
+    let (enough, over) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let count = stations.len();
+    let brought = thread::scope(|scope| {
+        let threads: Vec<_> = stations
+            .into_iter()
+            .map(|(host, port)| {
+                let (enough, over) = (&enough, &over);
+                scope.spawn(move || run_station(host, port, until, enough, over))
+            })
+            .collect();
+        let latest = until + patience(scenario);
+        let mut end = latest;
+        while clock::now() < end && !stop.load(Ordering::Relaxed) {
+            clock::sleep_until(clock::now() + LOOK);
+            if over.load(Ordering::Relaxed) == count && end == latest {
+                end = clock::now() + GRACE;
+            }
+        }
+        enough.store(true, Ordering::Relaxed);
+        threads.into_iter().map(|thread| thread.join()).collect::<Vec<_>>()
+    });
+    let complete = !stop.load(Ordering::Relaxed);
+    let mut collector = collector(scenario, watched, origin, Clocks::Shared);
+    let (mut records, mut counts) = (Vec::new(), BTreeMap::new());
+    for station in brought {
+        let station = station.map_err(|_| SessionError::Broken)??;
+        records.extend(station.records);
+        for (name, value) in
+            [("frames", station.sent), ("overrun", station.overrun), ("t1", station.t1)]
+        {
+            *counts.entry(name.to_owned()).or_insert(0) += value;
+        }
+    }
+    records.sort_by_key(|record| record.at);
+    records.iter().for_each(|record| collector.record(record));
+    collector.end_warmup();
+    Ok(Sample {
+        title: scenario.title.clone(),
+        scenario_hash: scenario_hash.to_owned(),
+        program_version: PROGRAM_VERSION.to_owned(),
+        source: Origin::Measured,
+        point: point.index,
+        settings: point.settings.clone(),
+        replication,
+        seed,
+        ended_at_ns: wire::time::nanos(clock::now() - origin),
+        complete,
+        flows: collector.finish(),
+        counts,
+    })
+}
+
+/// One station's thread.
+fn run_station(
+    mut host: Host,
+    mut port: Box<dyn Port>,
+    until: Instant,
+    enough: &AtomicBool,
+    over: &AtomicUsize,
+) -> Result<Brought, SessionError> {
+    let mut records = Vec::new();
+    let (mut was_over, mut stopped) = (false, false);
+    let mut runner = Runner::new();
+    let forever = Instant::MAX;
+    runner.run(&mut host, &mut port, forever, enough, |host, now| {
+        while let Some(record) = host.record() {
+            records.push(record);
+        }
+        // What is due later is not judged; what was due may still be on its way.
+        if now >= until && !stopped {
+            stopped = true;
+            host.wind_up(now);
+        }
+        if host.is_done() && !was_over {
+            was_over = true;
+            over.fetch_add(1, Ordering::Relaxed);
+        }
+        Control::Continue
+    })?;
+    while let Some(record) = host.record() {
+        records.push(record);
+    }
+    let t1 = host.transport().counters().t1;
+    debug_assert_eq!(host.addr(), port.addr());
+    let counts = port.counts();
+    Ok(Brought { records, overrun: counts.overrun, sent: counts.sent, t1 })
+}

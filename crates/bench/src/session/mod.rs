@@ -1,0 +1,47 @@
+//! Live runs: the same hosts and records as simulated ones, on ports and a clock that ticks.
+//!
+//! [`local`] runs a whole scenario within this process, one thread a station. [`initiator`] and
+//! [`responder`] are the two ends of a run between processes or hosts; nothing but a Hello goes out
+//! before both have agreed.
+
+pub mod initiator;
+pub mod local;
+mod party;
+pub mod responder;
+pub mod way;
+
+use live::port::PortError;
+
+/// Why a live run cannot be made, or not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// The port cannot be opened or used.
+    #[error("{0}")]
+    Port(#[from] PortError),
+    /// There are no such faults.
+    #[error("{0}")]
+    Faults(#[from] stack::fault::Invalid),
+    /// The capture cannot be written.
+    #[error("cannot write the capture: {0}")]
+    Capture(std::io::Error),
+    /// Nobody answered.
+    #[error("no answer from {0}: is `tidewire serve` running there?")]
+    NoAnswer(wire::addr::Mac),
+    /// The responder does not take part.
+    #[error("{peer} refused: {why}")]
+    Refused {
+        /// Who.
+        peer: wire::addr::Mac,
+        /// Why.
+        why: String,
+    },
+    /// The peer was silent for a second: everything was stopped.
+    #[error("peer {0} vanished: nothing was heard for a second, and everything was stopped")]
+    Lost(wire::addr::Mac),
+    /// A flow that one end cannot send.
+    #[error("flow {0:?} does not go from the scenario's first station to its second")]
+    WrongWay(String),
+    /// A thread of the run broke down.
+    #[error("a station's thread broke down")]
+    Broken,
+}

@@ -1,0 +1,249 @@
+//! The end of a session that is called, and takes the load.
+
+use super::SessionError;
+use super::party::Party;
+use super::way::Way;
+use core::sync::atomic::AtomicBool;
+use core::time::Duration;
+use live::clock;
+use live::runner::{Control, Runner};
+use stack::load::{Event, FlowId, Record};
+use stack::profile::{Host, HostParams};
+use stack::rendezvous::{self, Indication, Request};
+use stack::tp4;
+use stats::histogram::Histogram;
+use std::collections::BTreeMap;
+use wire::addr::Mac;
+use wire::rendezvous::{Counts, Limits, SAP, text};
+use wire::time::{Instant, nanos};
+
+/// Messages of a flow that are told apart from duplicates; later ones count as new.
+const TOLD_APART: u32 = 1 << 26;
+
+/// A session as the responder saw it.
+#[derive(Clone, Debug)]
+pub struct Served {
+    /// Who called.
+    pub peer: Mac,
+    /// What for, in its own words.
+    pub purpose: String,
+    /// What both agreed to.
+    pub limits: Limits,
+    /// What was counted here, and told the peer.
+    pub counts: Counts,
+    /// How old messages were on arrival, from when they had been due; empty where the ends have clocks
+    /// of their own.
+    pub delay: Histogram,
+    /// What the transport entity counted, this session alone.
+    pub transport: tp4::Counters,
+    /// From the first load to the last.
+    pub took: Duration,
+    /// Whether it ended as both wished; else the peer vanished.
+    pub complete: bool,
+}
+
+/// Which messages of a flow have come.
+#[derive(Default)]
+struct Seen(Vec<u64>);
+
+impl Seen {
+    /// Whether this is its first time.
+    fn is_new(&mut self, sequence: u32) -> bool {
+        if sequence >= TOLD_APART {
+            return true;
+        }
+        let (word, bit) = ((sequence / 64) as usize, 1 << (sequence % 64));
+        if self.0.len() <= word {
+            self.0.resize(word + 1, 0);
+        }
+        let is_new = self.0[word] & bit == 0;
+        self.0[word] |= bit;
+        is_new
+    }
+}
+
+/// What is counted of the session under way.
+struct Tally {
+    counts: Counts,
+    seen: BTreeMap<FlowId, Seen>,
+    delay: Histogram,
+    has_shared_clock: bool,
+    span: Option<(Instant, Instant)>,
+}
+
+impl Tally {
+    fn new(has_shared_clock: bool) -> Self {
+        Self {
+            counts: Counts::default(),
+            seen: BTreeMap::new(),
+            delay: Histogram::new(),
+            has_shared_clock,
+            span: None,
+        }
+    }
+
+    fn record(&mut self, record: &Record) {
+        match record.event {
+            Event::Delivered { sequence, planned, octets, .. } => {
+                let first = self.span.map_or(record.at, |(first, _)| first);
+                self.span = Some((first, record.at));
+                if !self.seen.entry(record.flow).or_default().is_new(sequence) {
+                    self.counts.duplicates += 1;
+                    return;
+                }
+                self.counts.delivered += 1;
+                self.counts.octets += octets as u64;
+                if self.has_shared_clock {
+                    self.delay.record_nanos(nanos(record.at.since(planned)), 1);
+                }
+            }
+            Event::Damaged { .. } => self.counts.damaged += 1,
+            _ => {}
+        }
+    }
+}
+
+/// A station that waits to be called.
+pub struct Responder {
+    way: Way,
+    party: Party,
+    runner: Runner,
+    tally: Tally,
+    frames_before: u64,
+    transport_before: tp4::Counters,
+}
+
+impl Responder {
+    /// A station on this way that takes as much as the way offers.
+    #[must_use]
+    pub fn new(way: Way, transport: tp4::Params) -> Self {
+        let params = HostParams {
+            address: way.addr(),
+            transport,
+            last_reference: (clock::now().as_nanos() / 1_000) as u16,
+            accepts: true,
+            saps: vec![SAP],
+        };
+        let rendezvous = rendezvous::Params::new(Some(way.offered()), text(crate::PROGRAM));
+        let party = Party::new(Host::new(params, Vec::new()), rendezvous);
+        let tally = Tally::new(way.is_within_host());
+        let transport_before = tp4::Counters::default();
+        Self { way, party, runner: Runner::new(), tally, frames_before: 0, transport_before }
+    }
+
+    /// The way it is on.
+    #[must_use]
+    pub const fn way(&self) -> &Way {
+        &self.way
+    }
+
+    /// Waits for a call until `until` and serves it; `None` where none came, or `stop` was set.
+    ///
+    /// # Errors
+    /// Where the port breaks down.
+    pub fn serve(
+        &mut self,
+        until: Instant,
+        stop: &AtomicBool,
+    ) -> Result<Option<Served>, SessionError> {
+        let Some(mut served) = self.wait(until, stop)? else { return Ok(None) };
+        self.way.agree(served.limits);
+        self.tally = Tally::new(self.way.is_within_host());
+        self.frames_before = self.party.frames;
+        self.transport_before = self.party.host.transport().counters().clone();
+        loop {
+            match self.listen(Instant::MAX, stop)? {
+                Some(Indication::StopAsked) => {
+                    self.way.port.discard();
+                    let counts = self.counts();
+                    self.party.request(clock::now(), Request::Final(counts));
+                }
+                Some(Indication::Idle | Indication::Over(_)) => {
+                    served.complete = true;
+                    break;
+                }
+                Some(Indication::Lost) | None => break,
+                Some(_) => {}
+            }
+        }
+        self.way.disagree();
+        served.counts = self.counts();
+        served.delay = self.tally.delay.clone();
+        served.took = self.tally.span.map_or(Duration::ZERO, |(first, last)| last - first);
+        served.transport =
+            difference(self.party.host.transport().counters(), &self.transport_before);
+        if !served.complete {
+            self.party.host.stop(clock::now());
+        }
+        Ok(Some(served))
+    }
+
+    /// Writes out the capture.
+    ///
+    /// # Errors
+    /// Where it could not be written whole.
+    pub fn close(self) -> Result<(), SessionError> {
+        self.way.close()
+    }
+
+    fn counts(&self) -> Counts {
+        Counts { frames: self.party.frames - self.frames_before, ..self.tally.counts }
+    }
+
+    fn wait(&mut self, until: Instant, stop: &AtomicBool) -> Result<Option<Served>, SessionError> {
+        loop {
+            match self.listen(until, stop)? {
+                None => return Ok(None),
+                Some(Indication::Called { peer, limits, hello }) => {
+                    return Ok(Some(Served {
+                        peer,
+                        purpose: hello.purpose.to_string(),
+                        limits,
+                        counts: Counts::default(),
+                        delay: Histogram::new(),
+                        transport: tp4::Counters::default(),
+                        took: Duration::ZERO,
+                        complete: false,
+                    }));
+                }
+                Some(_) => {}
+            }
+        }
+    }
+
+    /// Runs until the rendezvous has something to tell; `None` at `until` or once `stop` is set.
+    fn listen(
+        &mut self,
+        until: Instant,
+        stop: &AtomicBool,
+    ) -> Result<Option<Indication>, SessionError> {
+        let Self { way, party, runner, tally, .. } = self;
+        if !party.has_told() {
+            runner.run(party, &mut way.port, until, stop, |party, _| {
+                while let Some(record) = party.host.record() {
+                    tally.record(&record);
+                }
+                if party.has_told() { Control::Stop } else { Control::Continue }
+            })?;
+        }
+        Ok(party.told())
+    }
+}
+
+/// What was counted since.
+fn difference(now: &tp4::Counters, before: &tp4::Counters) -> tp4::Counters {
+    let mut since = now.clone();
+    for (now, before) in since.sent.iter_mut().zip(before.sent) {
+        *now -= before;
+    }
+    for (now, before) in since.received.iter_mut().zip(before.received) {
+        *now -= before;
+    }
+    since.duplicates -= before.duplicates;
+    since.out_of_order -= before.out_of_order;
+    since.outside_window -= before.outside_window;
+    since.bad_checksum -= before.bad_checksum;
+    since.malformed -= before.malformed;
+    since.t1 -= before.t1;
+    since
+}

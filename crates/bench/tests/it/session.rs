@@ -1,0 +1,116 @@
+//! Live runs: a whole scenario in this process, and two ends that agree over UDP on loopback.
+
+use bench::scenario::{self, Study};
+use bench::session::way::{Way, WayParams, Wire, udp_station};
+use bench::session::{SessionError, initiator, local, responder::Responder};
+use core::sync::atomic::AtomicBool;
+use core::time::Duration;
+use live::clock;
+use stack::fault::Plan;
+use stack::tp4::Params;
+use std::net::{SocketAddr, UdpSocket};
+use std::thread;
+
+fn study(flow: &str) -> Study {
+    let text = format!(
+        r#"
+version = 1
+title = "a session"
+stop = {{ after = "20 s", warmup = "none" }}
+medium = {{ kind = "ideal", rate = "100 Mbit/s" }}
+transport = {{ t1 = "20 ms" }}
+[[station]]
+name = "here"
+[[station]]
+name = "there"
+[[flow]]
+name = "load"
+from = "here"
+to = "there"
+service = "class-4"
+{flow}
+"#
+    );
+    scenario::load(&text, "session.toml").unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// An address nobody uses now.
+fn free_address() -> SocketAddr {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket.local_addr().unwrap()
+}
+
+fn way(address: SocketAddr, peer: Option<SocketAddr>, loss: f64) -> Way {
+    let faults = (loss > 0.0).then(|| Plan { loss, ..Plan::harmless(Duration::from_millis(500)) });
+    Way::open(&WayParams {
+        wire: Wire::Udp { address, peer },
+        faults,
+        seed: 7,
+        capture: None,
+        frames_per_second: None,
+    })
+    .unwrap()
+}
+
+#[test]
+fn a_scenario_runs_in_this_process_and_every_message_is_accounted_for() {
+    let study = study(
+        "pattern = { kind = \"maximum-rate-request\", reply = \"100 B\" }\nsize = \"64 B\"\nmessages = 200",
+    );
+    let stop = AtomicBool::new(false);
+    let sample = local::measure(&study.points[0], "hash", 0, &stop).unwrap();
+    let flow = &sample.flows[0];
+    assert!(sample.complete && flow.done, "{flow:?}");
+    assert_eq!((flow.sent, flow.delivered, flow.answered, flow.lost), (200, 200, 200, 0));
+    assert_eq!((flow.delay.count, flow.response.count), (200, 200));
+}
+
+#[test]
+fn two_ends_agree_and_count_the_same_with_and_without_loss() {
+    for loss in [0.0, 0.05] {
+        let study = study("pattern = { kind = \"bulk\", total = \"300 kB\" }\nsize = \"1000 B\"");
+        let (here, there) = (free_address(), free_address());
+        let responder_way = way(there, None, loss);
+        let responder = thread::spawn(move || {
+            let mut responder = Responder::new(responder_way, Params::lan());
+            let until = clock::now() + Duration::from_secs(60);
+            responder.serve(until, &AtomicBool::new(false)).unwrap()
+        });
+        let mut way = way(here, Some(there), loss);
+        let order = initiator::Order {
+            point: &study.points[0],
+            scenario_hash: "hash",
+            replication: 0,
+            peer: udp_station(there),
+            stop: &AtomicBool::new(false),
+            progress: &mut |_| {},
+        };
+        let measured = initiator::measure(&mut way, order).unwrap();
+        let served = responder.join().unwrap().expect("nobody called");
+        assert!(served.complete);
+        assert_eq!(served.counts, measured.peer);
+        assert_eq!((measured.peer.delivered, measured.peer.octets), (300, 300_000));
+        assert_eq!((measured.peer.duplicates, measured.peer.damaged), (0, 0));
+        assert_eq!(measured.sample.flows[0].lost, 0);
+        assert_eq!(measured.transport.t1 > 0, loss > 0.0, "T1 runs out only where frames are lost");
+        // Both ends are in this process: the delay is known, and of each message.
+        assert_eq!(served.delay.count(), 300);
+    }
+}
+
+#[test]
+fn nobody_there_is_said_so() {
+    let study = study("pattern = { kind = \"bulk\", total = \"1 kB\" }\nsize = \"100 B\"");
+    let (here, there) = (free_address(), free_address());
+    let mut way = way(here, Some(there), 0.0);
+    let order = initiator::Order {
+        point: &study.points[0],
+        scenario_hash: "hash",
+        replication: 0,
+        peer: udp_station(there),
+        stop: &AtomicBool::new(false),
+        progress: &mut |_| {},
+    };
+    let error = initiator::measure(&mut way, order).unwrap_err();
+    assert!(matches!(error, SessionError::NoAnswer(_)), "{error}");
+}
