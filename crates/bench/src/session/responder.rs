@@ -3,6 +3,7 @@
 use super::SessionError;
 use super::party::Party;
 use super::way::Way;
+use crate::scenario::Transport;
 use core::sync::atomic::AtomicBool;
 use core::time::Duration;
 use live::clock;
@@ -111,15 +112,17 @@ pub struct Responder {
     tally: Tally,
     frames_before: u64,
     transport_before: tp4::Counters,
+    /// A call that came while the session before it was only being remembered.
+    next: Option<Indication>,
 }
 
 impl Responder {
     /// A station on this way that takes as much as the way offers.
     #[must_use]
-    pub fn new(way: Way, transport: tp4::Params) -> Self {
+    pub fn new(way: Way, transport: &Transport) -> Self {
         let params = HostParams {
             address: way.addr(),
-            transport,
+            transport: transport.params(),
             last_reference: (clock::now().as_nanos() / 1_000) as u16,
             accepts: true,
             saps: vec![SAP],
@@ -128,7 +131,15 @@ impl Responder {
         let party = Party::new(Host::new(params, Vec::new()), rendezvous);
         let tally = Tally::new(way.is_within_host());
         let transport_before = tp4::Counters::default();
-        Self { way, party, runner: Runner::new(), tally, frames_before: 0, transport_before }
+        Self {
+            way,
+            party,
+            runner: Runner::new(),
+            tally,
+            frames_before: 0,
+            transport_before,
+            next: None,
+        }
     }
 
     /// The way it is on.
@@ -155,19 +166,22 @@ impl Responder {
             match self.listen(Instant::MAX, stop)? {
                 Some(Indication::StopAsked) => {
                     self.way.port.discard();
-                    let counts = self.counts();
-                    self.party.request(clock::now(), Request::Final(counts));
-                }
-                Some(Indication::Idle | Indication::Over(_)) => {
+                    served.counts = self.counts();
                     served.complete = true;
+                    self.party.request(clock::now(), Request::Final(served.counts));
+                }
+                Some(next @ Indication::Called { .. }) => {
+                    self.next = Some(next);
                     break;
                 }
-                Some(Indication::Lost) | None => break,
+                Some(Indication::Idle | Indication::Over(_) | Indication::Lost) | None => break,
                 Some(_) => {}
             }
         }
         self.way.disagree();
-        served.counts = self.counts();
+        if !served.complete {
+            served.counts = self.counts();
+        }
         served.delay = self.tally.delay.clone();
         served.took = self.tally.span.map_or(Duration::ZERO, |(first, last)| last - first);
         served.transport =
@@ -192,7 +206,11 @@ impl Responder {
 
     fn wait(&mut self, until: Instant, stop: &AtomicBool) -> Result<Option<Served>, SessionError> {
         loop {
-            match self.listen(until, stop)? {
+            let told = match self.next.take() {
+                Some(next) => Some(next),
+                None => self.listen(until, stop)?,
+            };
+            match told {
                 None => return Ok(None),
                 Some(Indication::Called { peer, limits, hello }) => {
                     return Ok(Some(Served {

@@ -7,13 +7,14 @@
 //! The capture sees what the station sees: what faults took is not in it.
 
 use super::SessionError;
+use crate::scenario::{self, Faults as FaultTable, ScenarioError, Transport};
 use core::net::SocketAddr;
 use live::capture::Capture;
 use live::port::{
     AfPacket, AfPacketParams, Cap, Faulty, FaultyParams, Observed, Paced, Port, Reach, Udp,
     UdpParams, Wait, default_limits,
 };
-use stack::fault::{Faults, Plan};
+use stack::fault::Faults;
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::PathBuf;
@@ -47,7 +48,7 @@ pub struct WayParams {
     /// Which wire.
     pub wire: Wire,
     /// What befalls frames that come in.
-    pub faults: Option<Plan>,
+    pub faults: Option<FaultTable>,
     /// What seeds the faults.
     pub seed: u64,
     /// Where to record the frames that the station sends and receives.
@@ -78,7 +79,8 @@ impl Way {
     pub fn open(params: &WayParams) -> Result<Self, SessionError> {
         let mut port = open_wire(&params.wire)?;
         let (is_unbounded, link) = (port.is_unbounded(), port.link_rate());
-        if let Some(plan) = params.faults {
+        if let Some(table) = &params.faults {
+            let plan = table.plan(Transport::lan().m.0);
             let receiving = Some(Faults::new(plan, params.seed, port.name())?);
             let faulty = FaultyParams { receiving, sending: None, held_frames: HELD_FRAMES };
             port = Box::new(Faulty::new(port, faulty));
@@ -152,6 +154,39 @@ impl Way {
     }
 }
 
+/// Reads faults such as `loss=1%,duplicate=2%`: the keys of a scenario's `faults`, with their values.
+///
+/// # Errors
+/// What is wrong with them, as for a scenario that says so.
+pub fn faults(text: &str) -> Result<FaultTable, ScenarioError> {
+    let mut lines = vec!["version = 1\ntitle = \"faults\"\n[faults]".to_owned()];
+    for part in text.split(',').filter(|part| !part.trim().is_empty()) {
+        let (key, value) = part.split_once('=').unwrap_or((part, ""));
+        lines.push(format!("{} = {:?}", key.trim(), value.trim()));
+    }
+    lines.push(REST.to_owned());
+    let study = scenario::load(&lines.join("\n"), "faults")?;
+    Ok(study.scenario().faults.clone())
+}
+
+/// What a scenario needs beside its faults.
+const REST: &str = r#"[stop]
+after = "1 s"
+[medium]
+kind = "ideal"
+rate = "1 Gbit/s"
+[[flow]]
+name = "load"
+from = "s-1"
+to = "s-2"
+service = "datagram"
+pattern = { kind = "cyclic", period = "1 s" }
+size = "20 B"
+[stations]
+count = 2
+prefix = "s"
+"#;
+
 fn open_wire(wire: &Wire) -> Result<Box<dyn Port>, SessionError> {
     Ok(match wire {
         Wire::Interface(name) => Box::new(AfPacket::open(&AfPacketParams {
@@ -170,4 +205,20 @@ fn open_wire(wire: &Wire) -> Result<Box<dyn Port>, SessionError> {
             wait: Wait::Block,
         })?),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_read_as_in_a_scenario_and_a_wrong_one_is_named() {
+        let table = faults("loss=1%, duplicate=0.5 %").unwrap();
+        assert!((table.loss.fraction() - 0.01).abs() < 1e-12);
+        assert!((table.duplicate.fraction() - 0.005).abs() < 1e-12);
+        for (text, said) in [("los=1%", "loss"), ("loss=1", "loss"), ("loss", "loss")] {
+            let error = faults(text).unwrap_err().to_string();
+            assert!(error.contains(said), "{text}: {error}");
+        }
+    }
 }

@@ -1,13 +1,11 @@
 //! Live runs: a whole scenario in this process, and two ends that agree over UDP on loopback.
 
-use bench::scenario::{self, Study};
-use bench::session::way::{Way, WayParams, Wire, udp_station};
+use bench::scenario::{self, Study, Transport};
+use bench::session::way::{Way, WayParams, Wire, faults, udp_station};
 use bench::session::{SessionError, initiator, local, responder::Responder};
 use core::sync::atomic::AtomicBool;
 use core::time::Duration;
 use live::clock;
-use stack::fault::Plan;
-use stack::tp4::Params;
 use std::net::{SocketAddr, UdpSocket};
 use std::thread;
 
@@ -41,7 +39,7 @@ fn free_address() -> SocketAddr {
 }
 
 fn way(address: SocketAddr, peer: Option<SocketAddr>, loss: f64) -> Way {
-    let faults = (loss > 0.0).then(|| Plan { loss, ..Plan::harmless(Duration::from_millis(500)) });
+    let faults = (loss > 0.0).then(|| faults(&format!("loss={} %", loss * 100.0)).unwrap());
     Way::open(&WayParams {
         wire: Wire::Udp { address, peer },
         faults,
@@ -72,7 +70,7 @@ fn two_ends_agree_and_count_the_same_with_and_without_loss() {
         let (here, there) = (free_address(), free_address());
         let responder_way = way(there, None, loss);
         let responder = thread::spawn(move || {
-            let mut responder = Responder::new(responder_way, Params::lan());
+            let mut responder = Responder::new(responder_way, &Transport::lan());
             let until = clock::now() + Duration::from_secs(60);
             responder.serve(until, &AtomicBool::new(false)).unwrap()
         });
