@@ -148,8 +148,8 @@ fn link_layer<'a>(
 fn is_missing(complaint: Malformed, captured: usize) -> bool {
     let field_octets = match complaint.field {
         "destination address" | "source address" if complaint.offset < mac::HEADER_OCTETS => 6,
-        "length" | "tag" | "SNAP protocol" => 2,
-        "SNAP organization" => 3,
+        "length" | "tag" | "protocol" => 2,
+        "organization code" => 3,
         _ => 1,
     };
     complaint.offset + field_octets > captured
@@ -286,12 +286,11 @@ pub struct Dissection<'a> {
 impl fmt::Display for Dissection<'_> {
     /// One line per layer, and one for the fault.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut lines = self.layers.iter().map(|layer| layer as &dyn fmt::Display);
-        if let Some(first) = lines.next() {
-            first.fmt(f)?;
-        }
-        for line in lines.chain(self.fault.iter().map(|fault| fault as &dyn fmt::Display)) {
-            write!(f, "\n{line}")?;
+        let layers = self.layers.iter().map(|layer| layer as &dyn fmt::Display);
+        let fault = self.fault.iter().map(|fault| fault as &dyn fmt::Display);
+        for (place, line) in layers.chain(fault).enumerate() {
+            f.write_str(if place == 0 { "" } else { "\n" })?;
+            line.fmt(f)?;
         }
         Ok(())
     }
@@ -467,6 +466,12 @@ mod tests {
              CLNP inactive\n\
              malformed length indicator at octet 18"
         );
+    }
+
+    #[test]
+    fn a_frame_without_any_layer_prints_its_fault_alone() {
+        let dissection = dissect(Link::Ethernet, &[2, 0]);
+        assert_eq!(dissection.to_string(), "malformed destination address at octet 0");
     }
 
     #[test]

@@ -1,0 +1,41 @@
+//! The corpus of the fuzzers, replayed: what once was a seed or a find stays read.
+
+use crate::{entry, seeds};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn folder(target: &str) -> PathBuf {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus")).join(target)
+}
+
+/// The seeds are in the corpus as [`seeds::all`] makes them; `BLESS=1` writes them there.
+#[test]
+fn the_corpus_begins_with_the_seeds() {
+    for seed in seeds::all() {
+        let path = folder(seed.target).join(seed.name);
+        if std::env::var_os("BLESS").is_some() {
+            fs::create_dir_all(folder(seed.target)).unwrap();
+            fs::write(&path, &seed.octets).unwrap();
+        }
+        let found = fs::read(&path).unwrap_or_default();
+        assert_eq!(found, seed.octets, "{} is not what seeds.rs makes", path.display());
+    }
+}
+
+#[test]
+fn every_file_of_the_corpus_keeps_its_claims() {
+    type Entry = fn(&[u8]);
+    let targets: [(&str, Entry); 3] = [
+        ("dissect", entry::frame),
+        ("round_trip", entry::round_trip),
+        ("capture_file", entry::file),
+    ];
+    for (target, entry) in targets {
+        let mut files = 0;
+        for file in fs::read_dir(folder(target)).unwrap() {
+            entry(&fs::read(file.unwrap().path()).unwrap());
+            files += 1;
+        }
+        assert!(files >= 8, "only {files} files for {target}");
+    }
+}

@@ -1,0 +1,109 @@
+//! What the fuzz targets call, and plain tests over the corpus: octets in, claims checked.
+
+use std::io::Cursor;
+use wire::capture::Capture;
+use wire::dissect::{Layer, Link, NoNsdu, dissect, dissect_cut, levels};
+use wire::{clnp, llc, mac, snap, tp};
+
+/// Packed files grow; so much of one is enough.
+const RECORDS: usize = 10_000;
+
+/// A frame, whole and as if a capture had cut it, is read without panic and within its bounds.
+pub(crate) fn frame(octets: &[u8]) {
+    for link in [Link::Ethernet, Link::Other(147)] {
+        for original in [octets.len(), octets.len() + 1, octets.len() + 1_500] {
+            let whole = levels(link, octets, original);
+            match whole.nsdu {
+                Ok(nsdu) => {
+                    assert!(nsdu.octets.len() + nsdu.missing_octets < original);
+                    let (lpdu, npdu) = (whole.lpdu_octets.unwrap(), whole.npdu_octets.unwrap());
+                    assert!(nsdu.octets.len() + nsdu.missing_octets < npdu && npdu < lpdu);
+                    assert!(lpdu <= original);
+                }
+                Err(NoNsdu::Malformed(fault)) => assert!(fault.offset <= octets.len()),
+                Err(NoNsdu::Foreign(_)) => {}
+            }
+            let dissection = dissect_cut(link, octets, original);
+            assert!(dissection.fault.is_none_or(|fault| fault.offset <= octets.len()));
+            // A TPDU has at least three octets; five layers can be around them.
+            assert!(dissection.layers.len() <= octets.len() / 3 + 5);
+            assert!(dissection.to_string().lines().count() <= dissection.layers.len() + 1);
+            agree(whole.nsdu.is_ok(), &dissection.layers);
+        }
+    }
+    assert_eq!(dissect(Link::Ethernet, octets), dissect_cut(Link::Ethernet, octets, octets.len()));
+}
+
+/// Where the dissection has TPDUs, the meter has the NSDU, but for network PDUs that are discarded.
+fn agree(has_nsdu: bool, layers: &[Layer<'_>]) {
+    let is_discarded = layers.iter().any(|layer| match layer {
+        Layer::Clnp(pdu, sum) => pdu.version != clnp::VERSION || *sum == clnp::Checksum::Bad,
+        _ => false,
+    });
+    let has_tpdu = layers.iter().any(|layer| matches!(layer, Layer::Tp(..)));
+    assert!(!has_tpdu || has_nsdu || is_discarded, "the meter misses {layers:?}");
+}
+
+/// What is decoded, encoded and decoded again is the same.
+pub(crate) fn round_trip(octets: &[u8]) {
+    let mut again = Vec::new();
+    if let Ok(pdu) = mac::Pdu::decode(octets) {
+        pdu.encode(&mut again);
+        assert_eq!(mac::Pdu::decode(&again), Ok(pdu));
+    }
+    again.clear();
+    if let Ok(pdu) = llc::Pdu::decode(octets) {
+        pdu.encode(&mut again);
+        assert_eq!(llc::Pdu::decode(&again), Ok(pdu));
+    }
+    again.clear();
+    if let Ok(pdu) = snap::Pdu::decode(octets) {
+        pdu.encode(&mut again);
+        assert_eq!(snap::Pdu::decode(&again), Ok(pdu));
+    }
+    again.clear();
+    if let Ok(pdu) = clnp::Pdu::decode(octets) {
+        pdu.encode(&mut again);
+        assert_eq!(clnp::Pdu::decode(&again), Ok(pdu));
+    }
+    tpdus(octets);
+}
+
+fn tpdus(octets: &[u8]) {
+    for raw in tp::tpdus(octets).flatten() {
+        for format in [None, Some(tp::Format::Normal), Some(tp::Format::Extended)] {
+            let Ok(pdu) = tp::Pdu::decode(&raw, format) else { continue };
+            let mut again = Vec::new();
+            pdu.encode(&mut again);
+            let second = tp::tpdus(&again).next().unwrap().unwrap();
+            assert_eq!(tp::Pdu::decode(&second, format), Ok(pdu), "as {format:?}");
+            assert_eq!(
+                (second.octets.len(), second.header_octets),
+                (raw.octets.len(), raw.header_octets)
+            );
+        }
+    }
+}
+
+/// A file is read to its end or to an error that stays, and no record reaches past the file.
+pub(crate) fn file(octets: &[u8]) {
+    let Ok(mut capture) = Capture::open(Cursor::new(octets.to_vec())) else { return };
+    let mut offset = capture.offset();
+    for _ in 0..RECORDS {
+        match capture.next() {
+            Ok(None) => return,
+            Ok(Some(record)) => {
+                assert!(record.octets.len() <= record.original_octets);
+                frame(record.octets.get(..200).unwrap_or(record.octets));
+                let interface = record.interface as usize;
+                assert!(interface < capture.interfaces().len());
+            }
+            Err(error) => {
+                assert_eq!(capture.next().map(|_| ()), Err(error), "an error stays");
+                return;
+            }
+        }
+        assert!(capture.offset() > offset, "a record takes octets");
+        offset = capture.offset();
+    }
+}

@@ -1,0 +1,40 @@
+//! Octets nobody should send: random ones, and good ones with a few octets changed.
+
+use crate::{entry, seeds};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+/// What fails is printed whole, so that nothing has to be kept in files.
+fn cases(count: u32) -> ProptestConfig {
+    ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(count) }
+}
+
+proptest! {
+    #![proptest_config(cases(2_000))]
+
+    #[test]
+    fn random_octets_are_read_without_panic(octets in vec(any::<u8>(), 0..200)) {
+        entry::frame(&octets);
+        entry::round_trip(&octets);
+        entry::file(&octets);
+    }
+
+    /// Random octets seldom get past the first length; changed seeds do.
+    #[test]
+    fn seeds_with_octets_changed_are_read_without_panic(
+        seed in any::<prop::sample::Index>(),
+        changes in vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+        kept in any::<prop::sample::Index>(),
+    ) {
+        let seeds = seeds::all();
+        let mut octets = seed.get(&seeds).octets.clone();
+        for (at, value) in changes {
+            *at.get_mut(&mut octets) = value;
+        }
+        for octets in [&octets[..], &octets[..kept.index(octets.len())]] {
+            entry::frame(octets);
+            entry::round_trip(octets);
+            entry::file(octets);
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! The decoders from outside: round trips, hostile octets, shared captures, the fuzzers' corpus.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod captures;
+mod corpus;
+mod cut;
+mod entry;
+mod hostile;
+mod round_trip;
+mod seeds;
