@@ -16,7 +16,9 @@ use crate::sample::{Origin, Sample};
 use crate::scenario::Point;
 use crate::{PROGRAM_VERSION, collect::Collector};
 use core::time::Duration;
+use sim::medium::framing::Framing;
 use sim::medium::{Medium, Passage};
+use sim::tap::Tap;
 use sim::world::World;
 use stack::profile::Host;
 use std::collections::BTreeMap;
@@ -48,6 +50,12 @@ pub struct Watch<'a> {
     pub tap: &'a mut dyn FnMut(&Passage),
     /// Asked now and then whether to stop.
     pub is_interrupted: &'a dyn Fn() -> bool,
+}
+
+/// What turns the passages that a [`Watch`] sees into frames as a capture file holds them.
+#[must_use]
+pub fn tap() -> Tap {
+    Tap::new(Framing::IEEE_802_3)
 }
 
 /// Simulates one replication of a point.

@@ -528,6 +528,7 @@ impl Connection {
                 let Some((number, retained)) = self.send.take_again(cx.now, place) else { break };
                 let packet = dt_packet(header, checksum, number, retained);
                 let kind = Kind::Dt;
+                cx.counters.sent_again += 1;
                 cx.outputs.push_back(Output::Note(Note::SentAgain { endpoint, kind }));
                 cx.send(self.peer, kind, packet);
             }

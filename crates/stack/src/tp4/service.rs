@@ -236,6 +236,8 @@ pub struct Counters {
     pub received: [u64; 10],
     /// T1 ran out: something was sent again.
     pub t1: u64,
+    /// DTs sent again.
+    pub sent_again: u64,
     /// Something was sent N times and given up.
     pub gave_up: u64,
     /// W ran out: an AK was sent to keep the peer informed.
