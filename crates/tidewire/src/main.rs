@@ -1,4 +1,40 @@
-//! The command.
+//! `tidewire`: the command. It reads arguments, calls the crates below, and prints.
 #![forbid(unsafe_code)]
 
-fn main() {}
+mod args;
+mod calendar;
+mod command;
+mod exit;
+mod host;
+mod interrupt;
+mod output;
+mod permission;
+mod quantity;
+mod report;
+mod runs;
+mod study;
+mod table;
+mod way;
+
+use clap::Parser;
+use exit::Exit;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = match args::Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let _ = error.print();
+            let code = if error.use_stderr() { Exit::Usage } else { Exit::Ok };
+            return ExitCode::from(code.code());
+        }
+    };
+    let exit = command::run(cli).unwrap_or_else(|error| {
+        let exit = exit::exit_of(&error);
+        if exit != Exit::Ok {
+            eprintln!("error: {error:#}");
+        }
+        exit
+    });
+    ExitCode::from(exit.code())
+}

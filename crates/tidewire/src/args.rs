@@ -1,0 +1,284 @@
+//! What a user can say on the command line. One option means one thing in every verb.
+
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Will the messages on a real-time LAN make their deadlines?
+#[derive(Parser, Debug)]
+#[command(
+    name = "tidewire",
+    version,
+    about,
+    disable_help_subcommand = true,
+    arg_required_else_help = true,
+    before_help = "  tidewire demo                               everything once, in this process\n  \
+                   tidewire predict status-csma                a built-in scenario, simulated\n  \
+                   tidewire watch -r plant.pcapng              what a capture says",
+    after_help = "`tidewire help` lists topics: units, metrics, privileges, exit-codes, scenario, ..."
+)]
+pub(crate) struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+    /// Result on standard output as NDJSON, one record a line.
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// No progress and no summary, only results.
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
+}
+
+/// The verbs.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Verb {
+    /// Measure, watch, predict and compare once, in this process, in under 20 s.
+    Demo(Demo),
+    /// Simulate a scenario.
+    Predict(Predict),
+    /// Send a load over a real port, and tell what became of it.
+    Measure(Measure),
+    /// Be the other end of `measure`.
+    Serve(Serve),
+    /// Meter a capture file or a live port, without sending anything.
+    Watch(Watch),
+    /// Print every layer of the frames in a capture, or of octets given in hexadecimal.
+    Dissect(Dissect),
+    /// Hold two runs against each other.
+    Compare(Compare),
+    /// The scenarios that come with tidewire.
+    Scenarios(Scenarios),
+    /// What this machine can do, and what to do about what it cannot.
+    Doctor,
+    /// Explain a topic.
+    Help(Help),
+}
+
+/// `demo`
+#[derive(Args, Debug)]
+pub(crate) struct Demo {
+    /// Where run folders go.
+    #[arg(short, long, value_name = "FOLDER", default_value = "runs")]
+    pub(crate) output: PathBuf,
+    /// Write no run folder.
+    #[arg(long)]
+    pub(crate) no_save: bool,
+}
+
+/// `predict`
+#[derive(Args, Debug)]
+pub(crate) struct Predict {
+    /// A scenario file, or the name of a built-in one.
+    pub(crate) scenario: String,
+    #[command(flatten)]
+    pub(crate) run: RunOptions,
+    /// Also write the frames of the first run to this pcapng file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) capture: Option<PathBuf>,
+}
+
+/// What `predict` and `measure` share.
+#[derive(Args, Debug)]
+pub(crate) struct RunOptions {
+    /// The seed, instead of the scenario's.
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// Repetitions of each point, instead of the scenario's.
+    #[arg(short = 'n', long, value_name = "N")]
+    pub(crate) runs: Option<u64>,
+    /// Where run folders go.
+    #[arg(short, long, value_name = "FOLDER", default_value = "runs")]
+    pub(crate) output: PathBuf,
+    /// Write no run folder.
+    #[arg(long)]
+    pub(crate) no_save: bool,
+    /// Print the scenario as it would run, defaults filled in, and stop.
+    #[arg(long)]
+    pub(crate) print_scenario: bool,
+}
+
+/// What a single load is like, where no scenario says it.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Load {
+    /// As fast as the service takes it.
+    Bulk,
+    /// One message every period.
+    Cyclic,
+    /// At random, with the period as mean interval.
+    Poisson,
+    /// A request every period, each answered.
+    ConstantRateRequest,
+    /// A request as soon as the one before is answered.
+    MaximumRateRequest,
+}
+
+impl Load {
+    /// As the command line calls it.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Bulk => "bulk",
+            Self::Cyclic => "cyclic",
+            Self::Poisson => "poisson",
+            Self::ConstantRateRequest => "constant-rate-request",
+            Self::MaximumRateRequest => "maximum-rate-request",
+        }
+    }
+}
+
+/// `measure`
+#[derive(Args, Debug)]
+#[command(group = ArgGroup::new("what").required(true).multiple(true).args(["scenario", "to", "udp_peer"]))]
+pub(crate) struct Measure {
+    /// A scenario file, or the name of a built-in one. Without --to it runs on the in-process LAN.
+    pub(crate) scenario: Option<String>,
+    /// The station address of a `serve` to measure against.
+    #[arg(long, value_name = "MAC")]
+    pub(crate) to: Option<wire::addr::Mac>,
+    #[command(flatten)]
+    pub(crate) port: PortOptions,
+    /// The load.
+    #[arg(long, value_enum, default_value = "bulk")]
+    pub(crate) load: Load,
+    /// Octets of each message (TSDU).
+    #[arg(long, value_name = "SIZE", default_value = "1000 B")]
+    pub(crate) size: String,
+    /// Octets to send in all, in messages of --size; "10MB" is ten million.
+    #[arg(long, value_name = "SIZE", conflicts_with = "messages")]
+    pub(crate) bytes: Option<String>,
+    /// Messages to send in all.
+    #[arg(long, value_name = "N")]
+    pub(crate) messages: Option<u64>,
+    /// From one message to the next.
+    #[arg(long, value_name = "TIME", default_value = "20 ms")]
+    pub(crate) period: String,
+    /// How long to send at the most.
+    #[arg(short, long, value_name = "TIME", default_value = "60 s")]
+    pub(crate) time: String,
+    /// Retransmission time T1 of class 4.
+    #[arg(long, value_name = "TIME", default_value = "20 ms")]
+    pub(crate) t1: String,
+    /// Messages one LLC frame each, without a connection.
+    #[arg(long)]
+    pub(crate) datagram: bool,
+    #[command(flatten)]
+    pub(crate) run: RunOptions,
+}
+
+/// Where frames go in and out.
+#[derive(Args, Debug)]
+pub(crate) struct PortOptions {
+    /// Send and receive 802.3 frames on this interface (needs CAP_NET_RAW).
+    #[arg(short, long, value_name = "IF")]
+    pub(crate) interface: Option<String>,
+    /// Send and receive frames in UDP datagrams, from this address on this machine.
+    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "interface")]
+    pub(crate) udp: Option<std::net::SocketAddr>,
+    /// The other end's UDP address.
+    #[arg(long, value_name = "ADDRESS:PORT", requires = "udp")]
+    pub(crate) udp_peer: Option<std::net::SocketAddr>,
+    /// What befalls frames that arrive here, such as "loss=1%,duplicate=1%,reorder=1%".
+    #[arg(long, value_name = "FAULTS")]
+    pub(crate) fault: Option<String>,
+    /// Write the frames sent and received here to this pcapng file, as they are after --fault.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) capture: Option<PathBuf>,
+    /// Frames per second to agree to at the most; 100 or 1 % of the link without it. No cap applies
+    /// within this process, on loopback and on veth.
+    #[arg(long, value_name = "N")]
+    pub(crate) max_frames: Option<u32>,
+}
+
+/// `serve`
+#[derive(Args, Debug)]
+pub(crate) struct Serve {
+    #[command(flatten)]
+    pub(crate) port: PortOptions,
+    /// Stop after this many measurements; 0 goes on until interrupted.
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 0)]
+    pub(crate) runs: u64,
+    /// Stop after this time.
+    #[arg(short, long, value_name = "TIME")]
+    pub(crate) time: Option<String>,
+}
+
+/// `watch`
+#[derive(Args, Debug)]
+#[command(group = ArgGroup::new("source").required(true).args(["read", "interface"]))]
+pub(crate) struct Watch {
+    /// Read this capture (pcap or pcapng, also .gz and .zst); "-" is standard input.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) read: Option<PathBuf>,
+    /// Listen on this interface (needs CAP_NET_RAW). Nothing is ever sent.
+    #[arg(short, long, value_name = "IF")]
+    pub(crate) interface: Option<String>,
+    /// The measurement interval.
+    #[arg(long, value_name = "TIME", default_value = "10 s")]
+    pub(crate) measure: String,
+    /// When the first interval begins (RFC 3339); at the first frame without it.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) start: Option<String>,
+    /// Channel capacity R, for U_C and E_C.
+    #[arg(long, value_name = "RATE", default_value = "10 Mbit/s")]
+    pub(crate) channel: String,
+    /// How long to listen.
+    #[arg(short, long, value_name = "TIME")]
+    pub(crate) time: Option<String>,
+}
+
+/// `dissect`
+#[derive(Args, Debug)]
+#[command(group = ArgGroup::new("source").required(true).args(["read", "hex"]))]
+pub(crate) struct Dissect {
+    /// Read this capture; "-" is standard input.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) read: Option<PathBuf>,
+    /// One Ethernet frame in hexadecimal, without FCS.
+    pub(crate) hex: Option<String>,
+    /// Stop after this many frames.
+    #[arg(short = 'n', long, value_name = "N")]
+    pub(crate) count: Option<u64>,
+}
+
+/// `compare`
+#[derive(Args, Debug)]
+pub(crate) struct Compare {
+    /// A run folder: the baseline.
+    pub(crate) baseline: PathBuf,
+    /// The run folder held against it.
+    pub(crate) other: PathBuf,
+}
+
+/// `scenarios`
+#[derive(Args, Debug)]
+pub(crate) struct Scenarios {
+    /// What to do with them.
+    #[command(subcommand)]
+    pub(crate) action: ScenarioAction,
+}
+
+/// What to do with the built-in scenarios.
+#[derive(Subcommand, Debug)]
+pub(crate) enum ScenarioAction {
+    /// List them.
+    List,
+    /// Print one.
+    Show {
+        /// Its name.
+        name: String,
+    },
+    /// Copy one to a file, to be edited.
+    Copy {
+        /// Its name.
+        name: String,
+        /// The file; must not exist yet.
+        file: PathBuf,
+    },
+    /// Print the JSON Schema of scenario files.
+    Schema,
+}
+
+/// `help`
+#[derive(Args, Debug)]
+pub(crate) struct Help {
+    /// The topic; without one, the list.
+    pub(crate) topic: Option<String>,
+}

@@ -1,0 +1,229 @@
+//! `tidewire demo`: everything once, in this process, offline and without any privilege.
+
+use crate::args::{Demo, RunOptions};
+use crate::exit::Exit;
+use crate::output::Output;
+use crate::quantity;
+use crate::runs::{LEVEL, keep};
+use crate::study::{self, Chosen};
+use crate::{host, interrupt, way};
+use bench::analysis::{FlowReport, Report, analyse};
+use bench::compare::{Verdict, compare};
+use bench::run::{Plan, run_all};
+use bench::sample::Sample;
+use bench::session::local;
+use core::ops::ControlFlow;
+use core::time::Duration;
+use meter::{Meter, Settings};
+use serde_json::json;
+use std::io::Cursor;
+use std::sync::atomic::AtomicBool;
+use wire::capture::Capture;
+
+/// Five seconds of a cell with a lossy path, as `captures/README.md` says it was made.
+const CELL: &[u8] = include_bytes!("../../../../captures/cell.pcapng");
+/// What is both predicted and measured.
+const BOTH: &str = "status-short";
+/// What is predicted.
+const PREDICTED: &str = "status-csma";
+
+/// What a step came to: what was done, what was found, and whether that is as it should be.
+struct Step {
+    about: String,
+    found: String,
+    passed: bool,
+}
+
+pub(crate) fn run(demo: &Demo, output: &Output) -> anyhow::Result<Exit> {
+    let stop = interrupt::install()?;
+    output.line(
+        "tidewire demo: everything runs inside this process; nothing leaves this machine\n",
+    )?;
+    let options = options(demo, None);
+    let quiet = Output { json: false, quiet: true };
+    let both = study::choose(BOTH, &options, &quiet)?;
+    let mut steps = Vec::new();
+    let (measured, step) = measure(&both, stop)?;
+    tell(&mut steps, "measure", step, output)?;
+    tell(&mut steps, "watch", watch()?, output)?;
+    let short = study::choose(PREDICTED, &self::options(demo, Some(4)), &quiet)?;
+    for step in predict(&short, stop)? {
+        tell(&mut steps, "predict", step, output)?;
+    }
+    let (predicted, step) = hold(&both, &measured, stop)?;
+    tell(&mut steps, "compare", step, output)?;
+    if !demo.no_save {
+        for (name, samples) in [("measured", measured), ("predicted", predicted)] {
+            let chosen = Chosen { name: format!("demo-{name}"), study: both.study.clone() };
+            let error = interrupt::requested().then(|| "interrupted".to_owned());
+            let folder = keep(&chosen, &options, &samples, error)?;
+            let found = folder.map_or_else(String::new, |folder| folder.display().to_string());
+            let about = format!("the {name} runs, with their scenario, are in");
+            tell(&mut steps, "keep", Step { about, found, passed: true }, output)?;
+        }
+    }
+    verdict(&steps, output)
+}
+
+/// What `predict` and `measure` would be given.
+fn options(demo: &Demo, runs: Option<u64>) -> RunOptions {
+    RunOptions {
+        seed: None,
+        runs,
+        output: demo.output.clone(),
+        no_save: demo.no_save,
+        print_scenario: false,
+    }
+}
+
+fn tell(steps: &mut Vec<bool>, what: &str, step: Step, output: &Output) -> anyhow::Result<()> {
+    let Step { about, found, passed } = step;
+    output.record(&json!({
+        "type": "step", "step": what, "about": about, "found": found, "passed": passed,
+    }))?;
+    output.line(format_args!("{what:8} {}{about}", if passed { "" } else { "FAILED: " }))?;
+    output.line(format_args!("         {found}"))?;
+    steps.push(passed);
+    Ok(())
+}
+
+/// The scenario on the in-process LAN, live.
+fn measure(chosen: &Chosen, stop: &AtomicBool) -> anyhow::Result<(Vec<Sample>, Step)> {
+    let point = &chosen.study.points[0];
+    let hash = chosen.hash();
+    let mut samples = Vec::new();
+    for replication in 0..point.scenario.replications {
+        samples.push(local::measure(point, &hash, replication, stop).map_err(way::explain)?);
+    }
+    let report = analyse(&samples, LEVEL);
+    let flow = flow(&report, "status");
+    let passed = flow.lost.events == 0 && flow.damaged == 0 && flow.delivered > 0;
+    let about = "class 4 over an in-process LAN, live: a status report every 20 ms".to_owned();
+    let (sent, lost) = (flow.sent, flow.lost.events);
+    let found = format!("{sent} messages, {lost} lost, delay {}", spread(flow));
+    Ok((samples, Step { about, found, passed }))
+}
+
+/// The embedded capture through the meter.
+fn watch() -> anyhow::Result<Step> {
+    let mut capture = Capture::open(Cursor::new(CELL))?;
+    let mut meter = Meter::new(Settings::every(Duration::from_secs(1)));
+    let mut frames = 0_u64;
+    while let Some(record) = capture.next()? {
+        frames += 1;
+        meter.observe(record.at, record.link, record.octets, record.original_octets);
+    }
+    let total = meter.finish();
+    let count = |name| {
+        let values = total.measures.values();
+        values.into_iter().find(|(found, _)| *found == name).map_or(0, |(_, value)| value)
+    };
+    let metric = |symbol| {
+        let metrics = total.metrics.iter();
+        metrics.filter(|metric| metric.definition.symbol == symbol).find_map(|metric| metric.value)
+    };
+    let found = format!(
+        "{} connections, {} DTs of which {} were sent again, E_T = {}",
+        count("transport_connections"),
+        count("dt_tpdus"),
+        count("dt_retransmissions"),
+        metric("E_T").map_or_else(|| "n/a".to_owned(), |value| quantity::significant(value, 3)),
+    );
+    let passed = count("transport_connections") > 0 && count("tpdus") > 0;
+    let about = format!("an embedded capture of a cell with a bad path: {frames} frames");
+    Ok(Step { about, found, passed })
+}
+
+/// A status report on CSMA/CD under some background loads; stations are ideal.
+fn predict(chosen: &Chosen, stop: &AtomicBool) -> anyhow::Result<Vec<Step>> {
+    let report = analyse(&simulate(chosen, stop)?, LEVEL);
+    let steps = report.points.iter().map(|point| {
+        let flow = &point.flows[0];
+        let load = point.settings.values().next().map_or("", String::as_str);
+        let about = format!("a status report every 20 ms, CSMA/CD, ideal stations, load {load}");
+        let passed = point.incomplete == 0 && flow.delivered > 0;
+        Step { about, found: format!("delay {}", spread(flow)), passed }
+    });
+    Ok(steps.collect())
+}
+
+fn simulate(chosen: &Chosen, stop: &AtomicBool) -> anyhow::Result<Vec<Sample>> {
+    let mut samples = Vec::new();
+    let plan = Plan { replications: None, jobs: host::cores() };
+    run_all(&chosen.study, plan, stop, |sample| {
+        samples.push(sample);
+        ControlFlow::Continue(())
+    })?;
+    Ok(samples)
+}
+
+/// The same scenario predicted, held against what was measured.
+fn hold(
+    chosen: &Chosen,
+    measured: &[Sample],
+    stop: &AtomicBool,
+) -> anyhow::Result<(Vec<Sample>, Step)> {
+    let predicted = simulate(chosen, stop)?;
+    let comparison = compare(&analyse(&predicted, LEVEL), &analyse(measured, LEVEL), LEVEL);
+    let differences = comparison.points.iter().flat_map(|point| &point.differences);
+    let found = differences
+        .into_iter()
+        .find(|found| found.flow == "status" && found.quantity == "delay.mean");
+    let Some(found) = found else {
+        let (about, found) = ("one scenario".to_owned(), "nothing to compare".to_owned());
+        return Ok((predicted, Step { about, found, passed: false }));
+    };
+    let value = |value| quantity::value(found.unit, value);
+    let about = format!(
+        "one scenario: status delay predicted {} on a 10 Mbit/s wire, measured {} here",
+        value(found.first),
+        value(found.second),
+    );
+    let interval = match found.interval {
+        Some((low, high)) => {
+            format!("difference {} to {} ({})", value(low), value(high), quantity::level(LEVEL))
+        }
+        None => "no interval: too few runs".to_owned(),
+    };
+    let is_alike = found.verdict == Verdict::NoDifferenceShown;
+    let found = if is_alike { format!("{interval}: no difference shown") } else { interval };
+    Ok((predicted, Step { about, found, passed: true }))
+}
+
+fn flow<'a>(report: &'a Report, name: &str) -> &'a FlowReport {
+    let mut flows = report.points.iter().flat_map(|point| &point.flows);
+    flows.find(|flow| flow.name == name).expect("the built-in scenario has this flow")
+}
+
+/// Mean with its interval, and the longest.
+fn spread(flow: &FlowReport) -> String {
+    let mean = flow.quantity("delay.mean");
+    let longest = flow.quantity("delay.max").and_then(|found| found.values.max());
+    let (Some(mean), Some(longest)) = (mean, longest) else { return "n/a".to_owned() };
+    let n = mean.n;
+    let longest = quantity::span(longest as u64);
+    format!("{} ({}, n = {n}), max {longest}", quantity::mean(mean), quantity::level(LEVEL))
+}
+
+fn verdict(steps: &[bool], output: &Output) -> anyhow::Result<Exit> {
+    let passed = steps.iter().filter(|passed| **passed).count();
+    let all = passed == steps.len() && !interrupt::requested();
+    let word = if all { "PASS" } else { "FAIL" };
+    output.line(format_args!("\nverdict  {word} ({passed} of {} steps)\n", steps.len()))?;
+    output.line("next:")?;
+    for (command, what) in [
+        ("tidewire scenarios list", "built-in scenarios, to be copied and edited"),
+        ("tidewire predict status-csma", "the delays above, in full"),
+        ("tidewire measure status-short", "the live run above, in full"),
+        ("tidewire doctor", "what this machine can do"),
+    ] {
+        output.line(format_args!("  {command:32} {what}"))?;
+    }
+    let complete = !interrupt::requested();
+    output.record(&json!({ "type": "end", "complete": complete, "verdict": word }))?;
+    Ok(match (complete, all) {
+        (false, _) => Exit::Interrupted,
+        (true, true) => Exit::Ok,
+        (true, false) => Exit::Failed,
+    })
+}

@@ -1,0 +1,231 @@
+//! `tidewire doctor`: what this machine can do, and what to do about what it cannot.
+
+use crate::exit::Exit;
+use crate::output::Output;
+use crate::{host, permission};
+use live::interface::{Interface, Kind};
+use serde::Serialize;
+use std::fs::{self, File};
+use std::io;
+use std::net::UdpSocket;
+use std::path::Path;
+use std::time::Duration;
+
+/// CAP_NET_RAW's place among the capabilities.
+const CAP_NET_RAW: u32 = 13;
+/// Long enough for a datagram to reach the process that sent it.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How a check went.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Status {
+    Ok,
+    Warn,
+    Fail,
+}
+
+/// What was looked at.
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename = "check")]
+struct Check {
+    status: Status,
+    what: String,
+    fix: Option<String>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename = "end")]
+struct End {
+    complete: bool,
+    error: Option<String>,
+}
+
+impl Check {
+    fn new(status: Status, what: impl Into<String>) -> Self {
+        Self { status, what: what.into(), fix: None }
+    }
+
+    fn fix(mut self, fix: impl Into<String>) -> Self {
+        self.fix = Some(fix.into());
+        self
+    }
+}
+
+/// Tells every check on its line. Ends well whatever they say.
+pub(crate) fn run(output: &Output) -> anyhow::Result<Exit> {
+    let mut checks = vec![capability()];
+    checks.extend(interfaces());
+    checks.extend([
+        clock_source(),
+        governor(),
+        cores(),
+        run_folders(Path::new("runs")),
+        loopback(),
+    ]);
+    for check in &checks {
+        output.record(check)?;
+        let status = match check.status {
+            Status::Ok => "ok",
+            Status::Warn => "warn",
+            Status::Fail => "fail",
+        };
+        let fix = check.fix.as_ref().map(|fix| format!("  — fix: {fix}")).unwrap_or_default();
+        output.line(format_args!("{status:4}  {}{fix}", check.what))?;
+    }
+    output.record(&End { complete: true, error: None })?;
+    Ok(Exit::Ok)
+}
+
+fn capability() -> Check {
+    match fs::read_to_string("/proc/self/status").ok().as_deref().and_then(effective) {
+        Some(capabilities) if capabilities >> CAP_NET_RAW & 1 == 1 => {
+            Check::new(Status::Ok, "CAP_NET_RAW: may listen and send on LAN interfaces")
+        }
+        Some(_) => Check::new(Status::Warn, "CAP_NET_RAW is missing: no live port; files work")
+            .fix(permission::give(&host::program())),
+        None => Check::new(Status::Warn, "cannot tell which capabilities this process has"),
+    }
+}
+
+/// The effective capabilities in the text of `/proc/self/status`.
+fn effective(status: &str) -> Option<u64> {
+    let digits = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
+    u64::from_str_radix(digits.trim(), 16).ok()
+}
+
+fn interfaces() -> Vec<Check> {
+    match Interface::all() {
+        Ok(interfaces) if interfaces.is_empty() => {
+            vec![Check::new(Status::Warn, "no interfaces here")]
+        }
+        Ok(interfaces) => interfaces.iter().map(interface).collect(),
+        Err(error) => vec![Check::new(Status::Fail, format!("interfaces: {error}"))],
+    }
+}
+
+fn interface(interface: &Interface) -> Check {
+    let Interface { name, is_up, has_link, rate, kind, .. } = interface;
+    let kind = match kind {
+        Kind::Loopback => "loopback",
+        Kind::Veth => "veth",
+        Kind::Wire => "wire",
+    };
+    let rate = rate.map_or_else(|| "rate unknown".to_owned(), |rate| rate.to_string());
+    let says = |state: &str| format!("interface {name}: {kind}, {state}, {rate}");
+    match (is_up, has_link) {
+        (false, _) => Check::new(Status::Warn, says("down"))
+            .fix(format!("sudo ip link set {} up", permission::quoted(name))),
+        (true, false) => Check::new(Status::Warn, says("up, no link")),
+        (true, true) => Check::new(Status::Ok, says("up")),
+    }
+}
+
+fn clock_source() -> Check {
+    let folder = "/sys/devices/system/clocksource/clocksource0";
+    let Some(source) = host::clock_source() else {
+        return Check::new(Status::Warn, "cannot tell what the clock is read from");
+    };
+    if !["hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit"].contains(&source.as_str()) {
+        return Check::new(Status::Ok, format!("clock is read from {source}"));
+    }
+    let check = Check::new(Status::Warn, format!("clock is read from {source}, which is slow"));
+    let others = host::line(&format!("{folder}/available_clocksource")).unwrap_or_default();
+    if others.split_whitespace().any(|other| other == "tsc") {
+        return check.fix(format!("echo tsc | sudo tee {folder}/current_clocksource"));
+    }
+    check
+}
+
+fn governor() -> Check {
+    let Some(governors) = host::governors() else {
+        return Check::new(Status::Ok, "processor frequencies are not set by this system");
+    };
+    let what = format!("frequency governor: {}", governors.join(", "));
+    if governors == ["performance"] {
+        return Check::new(Status::Ok, what);
+    }
+    Check::new(Status::Warn, format!("{what}; delays vary with the frequency"))
+        .fix("sudo cpupower frequency-set -g performance")
+}
+
+fn cores() -> Check {
+    match host::cores() {
+        1 => Check::new(Status::Warn, "one core: sender and receiver wait for each other"),
+        cores => Check::new(Status::Ok, format!("{cores} cores")),
+    }
+}
+
+/// Whether run folders can be written; nothing stays behind.
+fn run_folders(runs: &Path) -> Check {
+    match try_run_folders(runs) {
+        Ok(()) => {
+            Check::new(Status::Ok, format!("run folders can be written in ./{}", runs.display()))
+        }
+        Err(error) => {
+            let what = format!("run folders cannot be written in ./{}: {error}", runs.display());
+            Check::new(Status::Warn, what).fix("tidewire predict SCENARIO --output FOLDER")
+        }
+    }
+}
+
+fn try_run_folders(runs: &Path) -> io::Result<()> {
+    let made = match fs::create_dir(runs) {
+        Ok(()) => true,
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => false,
+        Err(error) => return Err(error),
+    };
+    let probe = runs.join(format!(".doctor-{}", std::process::id()));
+    let result = File::create_new(&probe).and_then(|_| fs::remove_file(&probe));
+    if made {
+        fs::remove_dir(runs)?;
+    }
+    result
+}
+
+fn loopback() -> Check {
+    match try_loopback() {
+        Ok(()) => Check::new(Status::Ok, "UDP over loopback works"),
+        Err(error) => Check::new(Status::Fail, format!("UDP over loopback: {error}"))
+            .fix("sudo ip link set lo up"),
+    }
+}
+
+/// Sends a datagram to itself.
+fn try_loopback() -> io::Result<()> {
+    let socket = UdpSocket::bind("127.0.0.1:0")?;
+    socket.set_read_timeout(Some(PATIENCE))?;
+    socket.send_to(b"tidewire", socket.local_addr()?)?;
+    let mut room = [0; 16];
+    let (octets, _) = socket.recv_from(&mut room)?;
+    if room.starts_with(b"tidewire") && octets == 8 {
+        return Ok(());
+    }
+    Err(io::Error::other("a datagram came back changed"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn capabilities_are_read_from_the_status_of_the_process() {
+        let status = "Name:\tx\nCapPrm:\t0000000000000000\nCapEff:\t0000000000002000\n";
+        assert_eq!(effective(status).map(|found| found >> CAP_NET_RAW & 1), Some(1));
+        assert_eq!(effective("Name:\tx\n"), None);
+    }
+
+    #[test]
+    fn looking_whether_folders_can_be_written_leaves_nothing_behind() {
+        let root = tempfile::tempdir().unwrap();
+        let runs = root.path().join("runs");
+        assert_eq!(run_folders(&runs).status, Status::Ok);
+        assert!(!runs.exists());
+        fs::create_dir(&runs).unwrap();
+        assert_eq!(run_folders(&runs).status, Status::Ok);
+        assert_eq!(fs::read_dir(&runs).unwrap().count(), 0);
+        fs::remove_dir(&runs).unwrap();
+        fs::write(&runs, "in the way").unwrap();
+        assert_eq!(run_folders(&runs).status, Status::Warn);
+    }
+}

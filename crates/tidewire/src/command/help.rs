@@ -1,0 +1,36 @@
+//! `tidewire help`: topics, as text that is part of the program.
+
+use crate::args::Help;
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+
+/// The topics, their first lines, and their texts.
+const TOPICS: [(&str, &str, &str); 8] = [
+    ("scenario", "what a scenario file says", include_str!("../../help/scenario.md")),
+    ("units", "how times, sizes and rates are written", include_str!("../../help/units.md")),
+    ("media", "the media that can be simulated", include_str!("../../help/media.md")),
+    ("faults", "what can befall frames", include_str!("../../help/faults.md")),
+    ("metrics", "the 13 metrics of the meter", include_str!("../../help/metrics.md")),
+    ("output", "run folders and NDJSON records", include_str!("../../help/output.md")),
+    ("privileges", "what needs which permission", include_str!("../../help/privileges.md")),
+    ("exit-codes", "how commands end", include_str!("../../help/exit-codes.md")),
+];
+
+pub(crate) fn run(help: &Help, output: &Output) -> anyhow::Result<Exit> {
+    let Some(wanted) = &help.topic else {
+        output.line(
+            "Topics; tidewire help TOPIC prints one. tidewire VERB --help explains a verb.\n",
+        )?;
+        for (name, about, _) in TOPICS {
+            output.line(format_args!("  {name:12} {about}"))?;
+        }
+        return Ok(Exit::Ok);
+    };
+    let Some((_, _, text)) = TOPICS.into_iter().find(|(name, _, _)| name == wanted) else {
+        let names: Vec<_> = TOPICS.into_iter().map(|(name, _, _)| name).collect();
+        let fix = format!("one of {}", names.join(", "));
+        return Err(Failure::usage(format!("no topic {wanted:?}")).with_fix(fix).into());
+    };
+    output.line(text.trim_end())?;
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,231 @@
+//! `tidewire measure`: a scenario, or a single load, over a real port.
+
+use crate::args::{Load, Measure};
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+use crate::runs::Recording;
+use crate::study::{self, Chosen};
+use crate::{interrupt, quantity, way};
+use bench::analysis::Unit;
+use bench::scenario::{self, Span};
+use bench::session::way::{Way, udp_station};
+use bench::session::{initiator, local};
+use serde_json::{Value, json};
+use std::sync::atomic::AtomicBool;
+use wire::addr::Mac;
+use wire::time::nanos;
+
+pub(crate) fn run(measure: &Measure, output: &Output) -> anyhow::Result<Exit> {
+    let chosen = match &measure.scenario {
+        Some(which) => study::choose(which, &measure.run, output)?,
+        None => single(measure)?,
+    };
+    if measure.run.print_scenario {
+        print!("{}", scenario::to_toml(chosen.study.scenario()));
+        return Ok(Exit::Ok);
+    }
+    let stop = interrupt::install()?;
+    let against = match peer(measure)? {
+        Some(peer) => Against::Peer(Box::new(way::open(&measure.port, 1)?), peer),
+        None => Against::Nobody,
+    };
+    carry_out(measure, &chosen, against, stop, output)
+}
+
+/// Whom to measure against; `None` for the in-process LAN.
+fn peer(measure: &Measure) -> Result<Option<Mac>, Failure> {
+    let port = &measure.port;
+    let peer = measure.to.or_else(|| port.udp_peer.map(udp_station));
+    let is_open = port.interface.is_some() || port.udp.is_some();
+    match peer {
+        None if is_open => Err(Failure::usage("a port, and nobody to measure against")
+            .with_fix("--to MAC, as `tidewire serve` prints it; with --udp also --udp-peer")),
+        None => Ok(None),
+        Some(_) if !is_open => {
+            let fix = "name an interface with -i, or an address with --udp";
+            Err(Failure::usage("--to needs a port").with_fix(fix))
+        }
+        Some(peer) => Ok(Some(peer)),
+    }
+}
+
+/// The scenario that a single load on the command line stands for.
+fn single(measure: &Measure) -> anyhow::Result<Chosen> {
+    let size = way::size("--size", &measure.size)?;
+    let period: Span = quantity::option("--period", &measure.period)?;
+    let time: Span = quantity::option("--time", &measure.time)?;
+    let t1: Span = quantity::option("--t1", &measure.t1)?;
+    let period = period.to_string();
+    let pattern = match measure.load {
+        Load::Bulk => {
+            let octets = match &measure.bytes {
+                Some(text) => way::size("--bytes", text)?,
+                None => 1_000 * size,
+            };
+            let octets = measure.messages.map_or(octets, |messages| messages as usize * size);
+            format!("kind = \"bulk\", total = \"{octets} B\"")
+        }
+        Load::Cyclic => format!("kind = \"cyclic\", period = \"{period}\""),
+        Load::Poisson => format!("kind = \"poisson\", mean-interval = \"{period}\""),
+        Load::ConstantRateRequest => {
+            format!("kind = \"constant-rate-request\", period = \"{period}\", reply = \"{size} B\"")
+        }
+        Load::MaximumRateRequest => {
+            format!("kind = \"maximum-rate-request\", reply = \"{size} B\"")
+        }
+    };
+    let messages = match (measure.load, measure.messages, &measure.bytes) {
+        (Load::Bulk, ..) | (_, None, None) => String::new(),
+        (_, Some(messages), _) => format!("messages = {messages}\n"),
+        (_, None, Some(text)) => {
+            format!("messages = {}\n", way::size("--bytes", text)?.div_ceil(size.max(1)))
+        }
+    };
+    let service = if measure.datagram { "datagram" } else { "class-4" };
+    let name = measure.load.name();
+    let text = format!(
+        "# What `tidewire measure` was asked for on its command line.\n\
+         version = 1\ntitle = \"{name}, messages of {size} B\"\nreplications = 1\n\
+         stop = {{ after = \"{time}\", warmup = \"none\" }}\n\
+         medium = {{ kind = \"ideal\", rate = \"1 Gbit/s\" }}\n\
+         transport = {{ t1 = \"{t1}\" }}\n\n\
+         [[station]]\nname = \"here\"\n\n[[station]]\nname = \"there\"\n\n\
+         [[flow]]\nname = \"load\"\nfrom = \"here\"\nto = \"there\"\nservice = \"{service}\"\n\
+         pattern = {{ {pattern} }}\nsize = \"{size} B\"\n{messages}"
+    );
+    let mut study = scenario::load(&text, "the command line")
+        .map_err(|error| Failure::usage(format!("the load cannot be:\n{error}")))?;
+    for point in &mut study.points {
+        point.scenario.seed = measure.run.seed.unwrap_or(point.scenario.seed);
+        point.scenario.replications = measure.run.runs.unwrap_or(1);
+    }
+    Ok(Chosen { name: format!("measure-{name}"), study })
+}
+
+/// Whom a measurement is made against, and over what.
+enum Against {
+    Nobody,
+    Peer(Box<Way>, Mac),
+}
+
+/// Makes every run, keeps what there is, and tells it.
+fn carry_out(
+    measure: &Measure,
+    chosen: &Chosen,
+    mut against: Against,
+    stop: &AtomicBool,
+    output: &Output,
+) -> anyhow::Result<Exit> {
+    let mut recording = Recording::begin(chosen, &measure.run, output)?;
+    let result = every_run(chosen, &mut against, &mut recording, stop, output);
+    let closed = match against {
+        Against::Peer(way, _) => way.close().map_err(way::explain),
+        Against::Nobody => Ok(()),
+    };
+    let error = result.err().or(closed.err());
+    let reason = match &error {
+        Some(error) => Some(format!("{error:#}")),
+        None => interrupt::requested().then(|| "interrupted".to_owned()),
+    };
+    recording.end(reason)?;
+    match error {
+        Some(error) => Err(error),
+        None if interrupt::requested() => Ok(Exit::Interrupted),
+        None => Ok(Exit::Ok),
+    }
+}
+
+fn every_run(
+    chosen: &Chosen,
+    against: &mut Against,
+    recording: &mut Recording<'_>,
+    stop: &AtomicBool,
+    output: &Output,
+) -> anyhow::Result<()> {
+    let hash = chosen.hash();
+    for point in &chosen.study.points {
+        for replication in 0..point.scenario.replications {
+            if interrupt::requested() {
+                return Ok(());
+            }
+            let sample = match against {
+                Against::Nobody => {
+                    local::measure(point, &hash, replication, stop).map_err(way::explain)?
+                }
+                Against::Peer(way, peer) => {
+                    let order = initiator::Order {
+                        point,
+                        scenario_hash: &hash,
+                        replication,
+                        peer: *peer,
+                        stop,
+                        progress: &mut |_| {},
+                    };
+                    let measured = initiator::measure(way, order).map_err(way::explain)?;
+                    output.record(&record(*peer, &measured))?;
+                    tell(*peer, &measured, output)?;
+                    measured.sample
+                }
+            };
+            recording.sample(sample)?;
+        }
+    }
+    Ok(())
+}
+
+fn is_exact(measured: &initiator::Measured) -> bool {
+    let sent: u64 = measured.sample.flows.iter().map(|flow| flow.sent).sum();
+    let peer = &measured.peer;
+    peer.delivered == sent && peer.duplicates == 0 && peer.damaged == 0
+}
+
+fn tell(peer: Mac, measured: &initiator::Measured, output: &Output) -> anyhow::Result<()> {
+    let sent: u64 = measured.sample.flows.iter().map(|flow| flow.sent).sum();
+    let counts = &measured.peer;
+    output.line(format_args!("{peer} counted what arrived:"))?;
+    output.line(format_args!(
+        "  {} of {sent} messages, {} octets, {} came twice, {} damaged{}",
+        counts.delivered,
+        counts.octets,
+        counts.duplicates,
+        counts.damaged,
+        if is_exact(measured) { ": exact" } else { "" },
+    ))?;
+    let bits = counts.octets as f64 * 8.0 / measured.took.as_secs_f64().max(1e-9);
+    output.line(format_args!(
+        "  in {}, {}; T1 ran out {} times, {} of {} DTs were sent again",
+        quantity::span(nanos(measured.took)),
+        quantity::value(Unit::BitsPerSecond, bits),
+        measured.transport.t1,
+        measured.transport.sent_again,
+        measured.transport.sent[wire::tp::Kind::Dt as usize],
+    ))?;
+    Ok(())
+}
+
+fn record(peer: Mac, measured: &initiator::Measured) -> Value {
+    let initiator::Measured { sample, peer: counts, transport, took, .. } = measured;
+    let sent: u64 = sample.flows.iter().map(|flow| flow.sent).sum();
+    json!({
+        "type": "result",
+        "peer": peer.to_string(),
+        "complete": sample.complete,
+        "exact": is_exact(measured),
+        "sent": sent,
+        "delivered": counts.delivered,
+        "delivered_octets": counts.octets,
+        "duplicates": counts.duplicates,
+        "damaged": counts.damaged,
+        "frames": counts.frames,
+        "took_ns": nanos(*took),
+        "goodput_bits_per_second": counts.octets as f64 * 8.0 / took.as_secs_f64().max(1e-9),
+        "transport": {
+            "sent": super::serve::by_kind(transport.sent),
+            "received": super::serve::by_kind(transport.received),
+            "sent_again": transport.sent_again,
+            "t1": transport.t1,
+            "gave_up": transport.gave_up,
+            "closed_window": transport.closed_window,
+        },
+    })
+}

@@ -1,0 +1,33 @@
+//! One file per verb.
+
+mod compare;
+mod demo;
+mod dissect;
+mod doctor;
+mod help;
+mod measure;
+mod predict;
+mod scenarios;
+mod serve;
+mod watch;
+
+use crate::args::{Cli, Verb};
+use crate::exit::Exit;
+use crate::output::Output;
+
+/// Does what the command line asks for.
+pub(crate) fn run(cli: Cli) -> anyhow::Result<Exit> {
+    let output = Output { json: cli.json, quiet: cli.quiet };
+    match cli.verb {
+        Verb::Demo(demo) => demo::run(&demo, &output),
+        Verb::Predict(predict) => predict::run(&predict, &output),
+        Verb::Measure(measure) => measure::run(&measure, &output),
+        Verb::Serve(serve) => serve::run(&serve, &output),
+        Verb::Watch(watch) => watch::run(&watch, &output),
+        Verb::Dissect(dissect) => dissect::run(&dissect, &output),
+        Verb::Compare(compare) => compare::run(&compare, &output),
+        Verb::Scenarios(scenarios) => scenarios::run(&scenarios, &output),
+        Verb::Doctor => doctor::run(&output),
+        Verb::Help(help) => help::run(&help, &output),
+    }
+}

@@ -1,0 +1,104 @@
+//! `tidewire predict`: simulates a scenario.
+
+use crate::args::Predict;
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+use crate::runs::Recording;
+use crate::study::{self, Chosen};
+use crate::{host, interrupt};
+use anyhow::Context;
+use bench::run::{self, Plan, Watch};
+use bench::scenario::{Scenario, Study, to_toml};
+use core::ops::ControlFlow;
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use wire::dissect::Link;
+use wire::pcapng::Writer;
+
+/// The line of NDJSON of `--print-scenario`.
+#[derive(Serialize)]
+#[serde(tag = "type", rename = "scenario")]
+struct Record<'a> {
+    scenario: &'a Scenario,
+}
+
+pub(crate) fn run(options: &Predict, output: &Output) -> anyhow::Result<Exit> {
+    let chosen = study::choose(&options.scenario, &options.run, output)?;
+    if options.run.print_scenario {
+        let scenario = chosen.study.scenario();
+        output.record(&Record { scenario })?;
+        output.line(to_toml(scenario).trim_end())?;
+        return Ok(Exit::Ok);
+    }
+    let stop = interrupt::install()?;
+    if let Some(path) = &options.capture {
+        capture(&chosen.study, path, stop)?;
+    }
+    let mut recording = Recording::begin(&chosen, &options.run, output)?;
+    let error = predict(&chosen, &mut recording, stop, output);
+    let interrupted = stop.load(Ordering::Relaxed);
+    let reason = match &error {
+        Some(error) => Some(format!("{error:#}")),
+        None => interrupted.then(|| "interrupted".to_owned()),
+    };
+    recording.end(reason)?;
+    match (error, interrupted) {
+        (Some(error), _) => Err(error),
+        (None, true) => Ok(Exit::Interrupted),
+        (None, false) => Ok(Exit::Ok),
+    }
+}
+
+/// Makes every run; what went wrong, if something did.
+fn predict(
+    chosen: &Chosen,
+    recording: &mut Recording<'_>,
+    stop: &AtomicBool,
+    output: &Output,
+) -> Option<anyhow::Error> {
+    let study = &chosen.study;
+    let runs = study.points.iter().map(|point| point.scenario.replications).sum();
+    let bar = if output.draws_progress() { bar(runs) } else { ProgressBar::hidden() };
+    let plan = Plan { replications: None, jobs: host::cores() };
+    let mut written = Ok(());
+    let made = run::run_all(study, plan, stop, |sample| {
+        bar.inc(1);
+        written = recording.sample(sample);
+        if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    bar.finish_and_clear();
+    made.err().map(anyhow::Error::from).or_else(|| written.err().map(anyhow::Error::from))
+}
+
+fn bar(runs: u64) -> ProgressBar {
+    let style = ProgressStyle::with_template("{bar:40} {pos} of {len} runs, {eta} to go")
+        .unwrap_or_else(|_| ProgressStyle::default_bar());
+    ProgressBar::new(runs).with_style(style)
+}
+
+/// Writes the frames of the first run. A run is a function of its scenario and seed, so making it
+/// twice makes the same frames.
+fn capture(study: &Study, path: &Path, stop: &AtomicBool) -> anyhow::Result<()> {
+    let Some(point) = study.points.first() else { return Ok(()) };
+    let cannot = || format!("cannot write {}", path.display());
+    let mut writer = Writer::new(BufWriter::new(File::create(path).with_context(cannot)?))
+        .with_context(cannot)?;
+    let interface = writer.interface(Link::Ethernet, "simulated").with_context(cannot)?;
+    let mut written: io::Result<()> = Ok(());
+    let mut tap = run::tap();
+    let mut watch = Watch {
+        tap: &mut |passage| {
+            if let (Ok(()), Some(frame)) = (&written, tap.capture(passage)) {
+                written = writer.write(interface, frame.at, frame.octets, frame.octets.len(), "");
+            }
+        },
+        is_interrupted: &|| stop.load(Ordering::Relaxed),
+    };
+    run::run_watched(point, "", 0, &mut watch)
+        .map_err(|error| Failure::failed(format!("the first run cannot be made: {error}")))?;
+    written.and_then(|()| writer.flush()).with_context(cannot)
+}

@@ -1,0 +1,76 @@
+//! `tidewire scenarios`: those that come with the program, and the schema of all.
+
+use crate::args::{ScenarioAction, Scenarios};
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+use crate::study;
+use bench::scenario;
+use bench::scenarios::{self, BuiltIn};
+use serde::Serialize;
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::Path;
+
+/// A line of NDJSON.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "kebab-case")]
+enum Record<'a> {
+    BuiltIn { name: &'a str, title: &'a str, points: usize, replications: u64 },
+    File { name: &'a str, text: &'a str },
+    Copied { name: &'a str, file: &'a Path },
+}
+
+pub(crate) fn run(scenarios: &Scenarios, output: &Output) -> anyhow::Result<Exit> {
+    match &scenarios.action {
+        ScenarioAction::List => list(output)?,
+        ScenarioAction::Show { name } => {
+            let BuiltIn { name, text } = find(name)?;
+            output.record(&Record::File { name, text })?;
+            output.line(text.trim_end())?;
+        }
+        ScenarioAction::Copy { name, file } => {
+            let BuiltIn { name, text } = find(name)?;
+            copy(text, file)?;
+            output.record(&Record::Copied { name, file })?;
+            if !output.quiet {
+                output.line(format_args!("{} written", file.display()))?;
+            }
+        }
+        ScenarioAction::Schema => {
+            let schema = scenario::schema();
+            output.record(&schema)?;
+            output.line(format_args!("{schema:#}"))?;
+        }
+    }
+    Ok(Exit::Ok)
+}
+
+fn list(output: &Output) -> anyhow::Result<()> {
+    for built_in in scenarios::ALL {
+        let study = scenario::load(built_in.text, &built_in.file())?;
+        let (name, scenario) = (built_in.name, study.scenario());
+        let (title, points) = (scenario.title.as_str(), study.points.len());
+        let replications = scenario.replications;
+        output.record(&Record::BuiltIn { name, title, points, replications })?;
+        let of_points = if points == 1 { String::new() } else { format!(", {points} points") };
+        output.line(format_args!("{name:16} {title}{of_points}"))?;
+    }
+    Ok(())
+}
+
+fn find(name: &str) -> Result<BuiltIn, Failure> {
+    scenarios::get(name).ok_or_else(|| {
+        Failure::usage(format!("no built-in scenario {name:?}")).with_fix(study::names(name))
+    })
+}
+
+/// Writes a new file; one that exists stays as it is.
+fn copy(text: &str, path: &Path) -> Result<(), Failure> {
+    let written = File::create_new(path).and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => {
+            Failure::failed(format!("{} exists and is not overwritten", path.display()))
+        }
+        _ => Failure::failed(format!("cannot write {}: {error}", path.display())),
+    })
+}

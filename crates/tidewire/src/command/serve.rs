@@ -1,0 +1,106 @@
+//! `tidewire serve`: the other end of `measure`. It sends nothing but answers to whoever calls.
+
+use crate::args::Serve;
+use crate::exit::Exit;
+use crate::output::Output;
+use crate::{interrupt, quantity, way};
+use bench::analysis::Unit;
+use bench::scenario::{Span, Transport};
+use bench::session::responder::{Responder, Served};
+use live::clock;
+use serde_json::{Value, json};
+use wire::time::{Instant, nanos};
+use wire::tp::Kind;
+
+pub(crate) fn run(serve: &Serve, output: &Output) -> anyhow::Result<Exit> {
+    let stop = interrupt::install()?;
+    let until = match &serve.time {
+        Some(text) => clock::now() + quantity::option::<Span>("--time", text)?.0,
+        None => Instant::MAX,
+    };
+    let way = way::open(&serve.port, 2)?;
+    let mut responder = Responder::new(way, &Transport::lan());
+    let (name, station) = (responder.way().name().to_owned(), responder.way().addr());
+    output.record(&json!({ "type": "listening", "port": name, "station": station.to_string() }))?;
+    output.line(format_args!("serving on {name} as {station}; Ctrl-C ends it"))?;
+    let (mut sessions, mut lost) = (0, 0);
+    while serve.runs == 0 || sessions < serve.runs {
+        let served = responder.serve(until, stop).map_err(way::explain)?;
+        let Some(served) = served else { break };
+        sessions += 1;
+        lost += u64::from(!served.complete);
+        output.record(&record(&served))?;
+        print(&served, output)?;
+    }
+    responder.close().map_err(way::explain)?;
+    let interrupted = interrupt::requested();
+    output.record(&json!({
+        "type": "end", "complete": !interrupted, "sessions": sessions, "lost": lost,
+    }))?;
+    Ok(if interrupted { Exit::Interrupted } else { Exit::Ok })
+}
+
+fn print(served: &Served, output: &Output) -> anyhow::Result<()> {
+    let Served { peer, purpose, counts, took, .. } = served;
+    output.line(format_args!("\n{peer}: {purpose}"))?;
+    output.line(format_args!(
+        "  {} messages delivered, {} octets, {} came twice, {} damaged, in {}",
+        counts.delivered,
+        counts.octets,
+        counts.duplicates,
+        counts.damaged,
+        quantity::span(nanos(*took)),
+    ))?;
+    if served.delay.count() > 0 {
+        let at = |share| served.delay.quantile(share).map_or(0, nanos);
+        output.line(format_args!(
+            "  one-way delay, same clock: p50 {}  p99 {}  max {}  (n = {})",
+            quantity::span(at(0.5)),
+            quantity::span(at(0.99)),
+            quantity::span(at(1.0)),
+            served.delay.count(),
+        ))?;
+    }
+    let bits = counts.octets as f64 * 8.0 / took.as_secs_f64().max(1e-9);
+    output.line(format_args!("  {}", quantity::value(Unit::BitsPerSecond, bits)))?;
+    if !served.complete {
+        output.line("  the peer vanished: nothing was heard for a second")?;
+    }
+    Ok(())
+}
+
+/// Counts of TPDUs by their names.
+pub(crate) fn by_kind(counts: [u64; 10]) -> Value {
+    let pairs = Kind::ALL.into_iter().zip(counts);
+    pairs.map(|(kind, count)| (kind.name().to_lowercase(), json!(count))).collect()
+}
+
+fn record(served: &Served) -> Value {
+    let Served { counts, transport, .. } = served;
+    let quantile = |share| served.delay.quantile(share).map(nanos);
+    json!({
+        "type": "session",
+        "peer": served.peer.to_string(),
+        "purpose": served.purpose,
+        "complete": served.complete,
+        "delivered": counts.delivered,
+        "delivered_octets": counts.octets,
+        "duplicates": counts.duplicates,
+        "damaged": counts.damaged,
+        "frames": counts.frames,
+        "took_ns": nanos(served.took),
+        "delay": {
+            "count": served.delay.count(),
+            "p50_ns": quantile(0.5),
+            "p99_ns": quantile(0.99),
+            "max_ns": quantile(1.0),
+        },
+        "transport": {
+            "received": by_kind(transport.received),
+            "sent": by_kind(transport.sent),
+            "dt_duplicates": transport.duplicates,
+            "dt_out_of_order": transport.out_of_order,
+            "bad_checksum": transport.bad_checksum,
+        },
+    })
+}

@@ -1,0 +1,92 @@
+//! How a command ends: the documented exit codes, and errors that say what to do.
+
+use std::fmt;
+
+/// How a command ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Exit {
+    /// It did what it was asked.
+    Ok,
+    /// It could not.
+    Failed,
+    /// It was asked for something that makes no sense.
+    Usage,
+    /// A requirement was not met.
+    #[expect(dead_code, reason = "documented from the start; no verb states requirements yet")]
+    RequirementNotMet,
+    /// The result is not valid, or does not decide.
+    Undecided,
+    /// A permission is missing.
+    PermissionMissing,
+    /// It was interrupted; what it had is written.
+    Interrupted,
+}
+
+impl Exit {
+    /// The exit code.
+    pub(crate) const fn code(self) -> u8 {
+        match self {
+            Self::Ok => 0,
+            Self::Failed => 1,
+            Self::Usage => 2,
+            Self::RequirementNotMet => 3,
+            Self::Undecided => 4,
+            Self::PermissionMissing => 5,
+            Self::Interrupted => 130,
+        }
+    }
+}
+
+/// An error with the exit code it leads to, and what would mend it.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    exit: Exit,
+    message: String,
+    fix: Option<String>,
+}
+
+impl Failure {
+    /// It could not be done.
+    pub(crate) fn failed(message: impl Into<String>) -> Self {
+        Self { exit: Exit::Failed, message: message.into(), fix: None }
+    }
+
+    /// It was asked for wrongly.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self { exit: Exit::Usage, message: message.into(), fix: None }
+    }
+
+    /// A permission is missing.
+    pub(crate) fn permission(message: impl Into<String>) -> Self {
+        Self { exit: Exit::PermissionMissing, message: message.into(), fix: None }
+    }
+
+    /// With what would mend it.
+    pub(crate) fn with_fix(mut self, fix: impl Into<String>) -> Self {
+        self.fix = Some(fix.into());
+        self
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        match &self.fix {
+            Some(fix) => write!(f, "\n  fix: {fix}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// The exit code an error leads to.
+pub(crate) fn exit_of(error: &anyhow::Error) -> Exit {
+    let broken_pipe = error
+        .downcast_ref::<std::io::Error>()
+        .is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe);
+    if broken_pipe {
+        return Exit::Ok;
+    }
+    error.downcast_ref::<Failure>().map_or(Exit::Failed, |failure| failure.exit)
+}

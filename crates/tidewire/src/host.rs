@@ -1,0 +1,65 @@
+//! What is known of the machine, for the records of a run and for `doctor`.
+
+use std::collections::BTreeMap;
+use std::{fs, path::PathBuf};
+
+/// What can be told of this machine, by name; what cannot be found is left out.
+pub(crate) fn facts() -> BTreeMap<String, String> {
+    let found = [
+        ("system", system()),
+        ("kernel", line("/proc/sys/kernel/osrelease")),
+        ("processor", processor()),
+        ("cores", Some(cores().to_string())),
+        ("clock_source", clock_source()),
+        ("governor", governors().map(|governors| governors.join(", "))),
+    ];
+    let known = found.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    known.collect()
+}
+
+/// How many threads can run at a time.
+pub(crate) fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// What the kernel reads time from.
+pub(crate) fn clock_source() -> Option<String> {
+    line("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+}
+
+/// The frequency governors of the processors, each once; none where frequencies are not for this
+/// machine to set.
+pub(crate) fn governors() -> Option<Vec<String>> {
+    let mut governors: Vec<String> = fs::read_dir("/sys/devices/system/cpu")
+        .ok()?
+        .filter_map(|entry| {
+            line(entry.ok()?.path().join("cpufreq/scaling_governor").to_str().unwrap_or_default())
+        })
+        .collect();
+    governors.sort();
+    governors.dedup();
+    (!governors.is_empty()).then_some(governors)
+}
+
+/// Where this program lies, as a command line names it.
+pub(crate) fn program() -> PathBuf {
+    std::env::current_exe().unwrap_or_else(|_| PathBuf::from("tidewire"))
+}
+
+/// The first line of a small file.
+pub(crate) fn line(path: &str) -> Option<String> {
+    let text = fs::read_to_string(path).ok()?;
+    text.lines().next().map(|line| line.trim().to_owned())
+}
+
+fn system() -> Option<String> {
+    let text = fs::read_to_string("/etc/os-release").ok()?;
+    let name = text.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
+    Some(name.trim_matches('"').to_owned())
+}
+
+fn processor() -> Option<String> {
+    let text = fs::read_to_string("/proc/cpuinfo").ok()?;
+    let model = text.lines().find_map(|line| line.strip_prefix("model name"))?;
+    Some(model.trim_start_matches(['\t', ' ', ':']).trim().to_owned())
+}

@@ -1,0 +1,23 @@
+//! Ctrl-C: the first stops the work and keeps what there is, the second ends the process.
+
+use anyhow::Context;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+static STOP: AtomicBool = AtomicBool::new(false);
+
+/// Takes over SIGINT, SIGTERM and SIGHUP; the flag they set.
+pub(crate) fn install() -> anyhow::Result<&'static AtomicBool> {
+    ctrlc::set_handler(|| {
+        if STOP.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+        eprintln!("\nstopping; once more to abort");
+    })
+    .context("cannot listen for interrupts")?;
+    Ok(&STOP)
+}
+
+/// Whether somebody wants it to end.
+pub(crate) fn requested() -> bool {
+    STOP.load(Ordering::Relaxed)
+}

@@ -1,0 +1,45 @@
+//! Results to standard output, as text or NDJSON; everything else to standard error.
+
+use serde::Serialize;
+use std::io::{self, IsTerminal, Write};
+
+/// Where results go and in which form.
+pub(crate) struct Output {
+    /// NDJSON instead of text.
+    pub(crate) json: bool,
+    /// Nothing but results.
+    pub(crate) quiet: bool,
+}
+
+impl Output {
+    /// One line of text, where text is wanted.
+    pub(crate) fn line(&self, line: impl std::fmt::Display) -> io::Result<()> {
+        if self.json {
+            return Ok(());
+        }
+        writeln!(io::stdout().lock(), "{line}")
+    }
+
+    /// One record, where NDJSON is wanted; written out at once, so that a reader sees it.
+    pub(crate) fn record(&self, record: &impl Serialize) -> io::Result<()> {
+        if !self.json {
+            return Ok(());
+        }
+        let mut stdout = io::stdout().lock();
+        serde_json::to_writer(&mut stdout, record)?;
+        stdout.write_all(b"\n")?;
+        stdout.flush()
+    }
+
+    /// A remark on standard error, unless quiet.
+    pub(crate) fn remark(&self, remark: impl std::fmt::Display) {
+        if !self.quiet {
+            eprintln!("{remark}");
+        }
+    }
+
+    /// Whether a progress bar may be drawn.
+    pub(crate) fn draws_progress(&self) -> bool {
+        !self.quiet && io::stderr().is_terminal()
+    }
+}

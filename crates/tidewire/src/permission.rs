@@ -1,0 +1,55 @@
+//! What stands in the way of a port, and what would mend it.
+
+use crate::exit::Failure;
+use crate::host;
+use live::interface::Interface;
+use live::port::PortError;
+use std::path::Path;
+
+/// A port that cannot be opened or used, as a failure with its fix.
+pub(crate) fn failure(error: &PortError) -> Failure {
+    match error {
+        PortError::NotPermitted { .. } => {
+            Failure::permission(error.to_string()).with_fix(give(&host::program()))
+        }
+        PortError::NoSuchInterface(_) => match names() {
+            Some(names) => Failure::failed(error.to_string()).with_fix(format!("one of {names}")),
+            None => Failure::failed(error.to_string()),
+        },
+        PortError::Down(name) => {
+            Failure::failed(error.to_string()).with_fix(format!("sudo ip link set {name} up"))
+        }
+        _ => Failure::failed(error.to_string()),
+    }
+}
+
+/// The command that gives this program what listening and sending on a LAN takes.
+pub(crate) fn give(program: &Path) -> String {
+    format!("sudo setcap cap_net_raw=ep {}", quoted(&program.display().to_string()))
+}
+
+/// A word as a shell takes it for one.
+pub(crate) fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./+:@%=".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+fn names() -> Option<String> {
+    let names: Vec<String> =
+        Interface::all().ok()?.into_iter().map(|interface| interface.name).collect();
+    (!names.is_empty()).then(|| names.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fix_can_be_pasted_wherever_the_program_lies() {
+        assert_eq!(give(Path::new("/usr/bin/x")), "sudo setcap cap_net_raw=ep /usr/bin/x");
+        assert_eq!(give(Path::new("/a b/it's")), r"sudo setcap cap_net_raw=ep '/a b/it'\''s'");
+    }
+}

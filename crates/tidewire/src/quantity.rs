@@ -1,0 +1,126 @@
+//! Quantities on the command line and on the terminal: in the unit that suits their size, and
+//! never without their spread where that is known.
+
+use crate::exit::Failure;
+use bench::analysis::{Found, Unit};
+use bench::scenario::NotAQuantity;
+use core::str::FromStr;
+
+/// Reads the value of an option, such as `"15 min"`.
+///
+/// # Errors
+/// A usage error that names the option.
+pub(crate) fn option<T: FromStr<Err = NotAQuantity>>(name: &str, text: &str) -> Result<T, Failure> {
+    text.parse().map_err(|error| Failure::usage(format!("{name} {text:?}: {error}")))
+}
+
+/// A unit for display, and how many of the base unit it holds.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Scale {
+    /// What is written behind the number; nothing for fractions.
+    pub(crate) unit: &'static str,
+    /// How many of the base unit it holds.
+    pub(crate) each: f64,
+}
+
+/// The unit in which a value of this size has one to three digits before its point.
+pub(crate) fn scale(unit: Unit, size: f64) -> Scale {
+    let units: &[(&'static str, f64)] = match unit {
+        Unit::Nanoseconds => &[("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)],
+        Unit::BitsPerSecond => &[("bit/s", 1.0), ("kbit/s", 1e3), ("Mbit/s", 1e6), ("Gbit/s", 1e9)],
+        Unit::Fraction => &[("", 1.0)],
+    };
+    let fits = units.iter().rev().find(|(_, each)| size.abs() >= *each);
+    let (unit, each) = fits.or(units.first()).copied().unwrap_or(("", 1.0));
+    Scale { unit, each }
+}
+
+/// A value to so many significant digits, without an exponent unless it is far from one.
+pub(crate) fn significant(value: f64, digits: usize) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return format!("{value}");
+    }
+    let place = value.abs().log10().floor();
+    if !(-6.0..15.0).contains(&place) {
+        return format!("{value:.*e}", digits.saturating_sub(1));
+    }
+    let decimals = (digits as f64 - 1.0 - place).max(0.0) as usize;
+    format!("{value:.decimals$}")
+}
+
+/// As [`significant`], without zeros at the end of the decimals.
+pub(crate) fn trimmed(value: f64, digits: usize) -> String {
+    let text = significant(value, digits);
+    if !text.contains('.') || text.contains('e') {
+        return text;
+    }
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+fn with_unit(number: &str, unit: &str) -> String {
+    if unit.is_empty() { number.to_owned() } else { format!("{number} {unit}") }
+}
+
+/// A value in the unit that suits it, to three digits: `1.23 ms`.
+pub(crate) fn value(unit: Unit, value: f64) -> String {
+    let Scale { unit, each } = scale(unit, value);
+    with_unit(&significant(value / each, 3), unit)
+}
+
+/// A span of time in the unit that suits it, to three digits.
+pub(crate) fn span(nanos: u64) -> String {
+    value(Unit::Nanoseconds, nanos as f64)
+}
+
+/// A mean over replications with half the width of its interval: `4.1 ± 0.2 ms`; of a single
+/// replication the mean alone.
+pub(crate) fn mean(found: &Found) -> String {
+    let Some(estimate) = found.estimate() else { return value(found.unit, found.mean) };
+    let Scale { unit, each } = scale(found.unit, found.mean);
+    let text = estimate.scaled(each.recip()).to_string();
+    let numbers = text.split(" (").next().unwrap_or_default();
+    with_unit(numbers, unit)
+}
+
+/// A confidence: `95 %`.
+pub(crate) fn level(level: f64) -> String {
+    format!("{} %", trimmed(level * 100.0, 4))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bench::scenario::Span;
+
+    #[test]
+    fn values_are_told_in_the_unit_that_suits_them() {
+        assert_eq!(span(0), "0 ns");
+        assert_eq!(span(999), "999 ns");
+        assert_eq!(span(191_397), "191 us");
+        assert_eq!(span(4_123_456), "4.12 ms");
+        assert_eq!(value(Unit::BitsPerSecond, 9_540_000.0), "9.54 Mbit/s");
+        assert_eq!(value(Unit::Fraction, 0.012_34), "0.0123");
+        assert_eq!(value(Unit::Nanoseconds, -2_500.0), "-2.50 us");
+    }
+
+    #[test]
+    fn numbers_have_the_digits_that_are_asked_for() {
+        assert_eq!(significant(1234.5, 6), "1234.50");
+        assert_eq!(significant(0.001_234_567, 4), "0.001235");
+        assert_eq!(significant(123_456.0, 3), "123456");
+        assert_eq!(significant(1e-9, 3), "1.00e-9");
+        assert_eq!(trimmed(7_200.0, 9), "7200");
+        assert_eq!(trimmed(81.797_941, 9), "81.797941");
+        assert_eq!(trimmed(1_000_000_000.0, 9), "1000000000");
+        assert_eq!(level(0.95), "95 %");
+        assert_eq!(level(0.999), "99.9 %");
+    }
+
+    #[test]
+    fn a_bad_option_says_which_and_what_was_expected() {
+        let failure = option::<Span>("--measure", "15").unwrap_err();
+        let expected = "--measure \"15\": expected a span of time such as \"20 ms\": \
+                        the unit is missing (ns, us, µs, ms, s, min, h)";
+        assert_eq!(failure.to_string(), expected);
+    }
+}

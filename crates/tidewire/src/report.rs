@@ -1,0 +1,130 @@
+//! What a study found, as tables: point by point and flow by flow, with how sure it is.
+
+use crate::output::Output;
+use crate::quantity::{self, level};
+use crate::table::{Align, Table};
+use bench::analysis::{FlowReport, PointReport, PooledQuantile, Probability, Report, Unit};
+use stats::interval::proportion;
+use std::collections::BTreeMap;
+use std::io;
+
+/// Prints a report.
+pub(crate) fn tell(report: &Report, output: &Output) -> io::Result<()> {
+    if output.json {
+        return Ok(());
+    }
+    output.line(&report.title)?;
+    for (place, point) in report.points.iter().enumerate() {
+        output.line(format_args!("\n{}", heading(point, place, report)))?;
+        output.line(point_table(point, report.level))?;
+        for note in notes(point) {
+            output.line(format_args!("  note: {note}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// What was set at a point, in one line.
+pub(crate) fn settings(settings: &BTreeMap<String, String>) -> String {
+    let pairs: Vec<String> =
+        settings.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+    if pairs.is_empty() { "as the scenario says".to_owned() } else { pairs.join(", ") }
+}
+
+fn heading(point: &PointReport, place: usize, report: &Report) -> String {
+    let (number, of) = (place + 1, report.points.len());
+    let plural = if point.replications == 1 { "" } else { "s" };
+    let runs = format!("{} run{plural}", point.replications);
+    match of {
+        1 => format!("{}, {runs}", settings(&point.settings)),
+        _ => format!("point {number} of {of}: {}, {runs}", settings(&point.settings)),
+    }
+}
+
+fn point_table(point: &PointReport, confidence: f64) -> Table {
+    let mean = match point.replications {
+        1 => "mean (n = 1)".to_owned(),
+        n => format!("mean ({}, n = {n})", level(confidence)),
+    };
+    let mut table = Table::new([
+        ("flow", Align::Left),
+        ("", Align::Left),
+        (&mean, Align::Left),
+        ("p50", Align::Right),
+        ("p99", Align::Right),
+        ("max", Align::Right),
+    ]);
+    for flow in &point.flows {
+        rows(&mut table, flow, confidence);
+    }
+    table
+}
+
+fn rows(table: &mut Table, flow: &FlowReport, confidence: f64) {
+    let mut name = flow.name.clone();
+    let mut add = |what: &str, cells: [String; 4]| {
+        let [mean, p50, p99, max] = cells;
+        table.row([core::mem::take(&mut name), what.to_owned(), mean, p50, p99, max]);
+    };
+    let alone = |text: String| [text, String::new(), String::new(), String::new()];
+    add("delay", spans(flow, ["delay.mean", "delay.max"], &flow.delay_pooled));
+    if !flow.response_pooled.is_empty() {
+        let names = ["response.mean", "response.max"];
+        add("response", spans(flow, names, &flow.response_pooled));
+    }
+    if let Some(found) = flow.quantity("throughput") {
+        add("throughput", alone(quantity::mean(found)));
+    }
+    add("lost", alone(share(&flow.lost, confidence)));
+    if let Some(missed) = &flow.missed {
+        add("missed", alone(share(missed, confidence)));
+    }
+}
+
+/// The mean over runs, and the median, the 99 % quantile and the longest of all runs together.
+fn spans(flow: &FlowReport, [mean, max]: [&str; 2], pooled: &[PooledQuantile]) -> [String; 4] {
+    let absent = || "n/a".to_owned();
+    let far = |share: f64| {
+        let quantile = pooled.iter().find(|quantile| quantile.share.total_cmp(&share).is_eq());
+        quantile.map_or_else(absent, |quantile| quantity::span(quantile.value_ns))
+    };
+    let longest = flow.quantity(max).and_then(|found| found.values.max());
+    [
+        flow.quantity(mean).map_or_else(absent, quantity::mean),
+        far(0.5),
+        far(0.99),
+        longest.map_or_else(absent, |nanos| quantity::value(Unit::Nanoseconds, nanos)),
+    ]
+}
+
+fn share(probability: &Probability, confidence: f64) -> String {
+    let Probability { events, trials, .. } = *probability;
+    if trials == 0 {
+        return "none sent".to_owned();
+    }
+    proportion(events, trials, confidence).to_string()
+}
+
+/// What a reader of a point should know beside its numbers.
+fn notes(point: &PointReport) -> Vec<String> {
+    let mut notes = Vec::new();
+    if point.incomplete > 0 {
+        let (some, all) = (point.incomplete, point.replications);
+        notes.push(format!("{some} of {all} runs did not run to their end"));
+    }
+    for flow in &point.flows {
+        let name = &flow.name;
+        for (count, what) in [
+            (flow.not_taken, "messages were due but not taken: the service was too slow"),
+            (flow.duplicated, "messages arrived twice"),
+            (flow.out_of_order, "messages arrived behind a later one"),
+            (flow.damaged, "arrivals were damaged"),
+            (flow.warmup_too_short, "runs were too short to find their warm-up"),
+        ] {
+            if count > 0 {
+                notes.push(format!("{name}: {count} {what}"));
+            }
+        }
+    }
+    notes
+}

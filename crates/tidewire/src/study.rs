@@ -1,0 +1,86 @@
+//! The scenario a command line names: a file, or one that comes with the program.
+
+use crate::args::RunOptions;
+use crate::exit::Failure;
+use crate::output::Output;
+use bench::folder;
+use bench::scenario::{self, Study, meant};
+use bench::scenarios;
+use std::fs;
+use std::path::Path;
+
+/// A scenario to be run.
+pub(crate) struct Chosen {
+    /// What its run folder is called after.
+    pub(crate) name: String,
+    /// The points to run.
+    pub(crate) study: Study,
+}
+
+impl Chosen {
+    /// The scenario's text as it was read.
+    pub(crate) fn text(&self) -> &str {
+        let source = &self.study.source;
+        source.text.get(..source.file_octets).unwrap_or_default()
+    }
+
+    /// What samples call that text.
+    pub(crate) fn hash(&self) -> String {
+        folder::hash(self.text())
+    }
+}
+
+/// Loads a scenario, puts what the command line says in place of what it says, and prints its
+/// warnings.
+///
+/// # Errors
+/// Where there is no such scenario, or everything that is wrong with it.
+pub(crate) fn choose(which: &str, run: &RunOptions, output: &Output) -> anyhow::Result<Chosen> {
+    let path = Path::new(which);
+    let (name, file, text) = match scenarios::get(which) {
+        Some(built_in) if !path.is_file() => {
+            (built_in.name.to_owned(), built_in.file(), built_in.text.to_owned())
+        }
+        _ => {
+            let text = fs::read_to_string(path).map_err(|error| missing(which, &error))?;
+            let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            (stem, which.to_owned(), text)
+        }
+    };
+    let mut study = scenario::load(&text, &file)
+        .map_err(|error| Failure::usage(format!("{file} cannot run:\n{error}")))?;
+    for warning in &study.warnings {
+        output.remark(warning.render(&study.source).trim_end());
+    }
+    if run.runs == Some(0) {
+        return Err(Failure::usage("--runs 0: a point takes at least one run").into());
+    }
+    for point in &mut study.points {
+        let scenario = &mut point.scenario;
+        scenario.seed = run.seed.unwrap_or(scenario.seed);
+        scenario.replications = run.runs.unwrap_or(scenario.replications);
+    }
+    Ok(Chosen { name, study })
+}
+
+/// The names of the scenarios that come with the program, the likely one first.
+pub(crate) fn names(instead_of: &str) -> String {
+    let all = || scenarios::ALL.into_iter().map(|built_in| built_in.name);
+    match meant(instead_of, all()) {
+        Some(name) => format!("did you mean {name}? There are {}", join(all())),
+        None => format!("one of {}", join(all())),
+    }
+}
+
+fn join(names: impl Iterator<Item = &'static str>) -> String {
+    names.collect::<Vec<_>>().join(", ")
+}
+
+fn missing(which: &str, error: &std::io::Error) -> Failure {
+    let is_path = which.contains('/') || which.ends_with(".toml") || Path::new(which).exists();
+    if is_path {
+        return Failure::failed(format!("cannot read {which}: {error}"));
+    }
+    Failure::usage(format!("no scenario file and no built-in scenario {which:?}"))
+        .with_fix(names(which))
+}

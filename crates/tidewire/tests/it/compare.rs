@@ -1,0 +1,98 @@
+//! `compare` shows differences where there are some, and says where none is shown.
+
+use crate::predict::only_run;
+use crate::{check_code, records, run_in, stderr, stdout};
+use std::fs;
+use std::path::Path;
+
+fn predict(folder: &Path, arguments: &[&str], into: &str) -> String {
+    let mut all = vec!["predict"];
+    all.extend(arguments);
+    all.extend(["-o", into]);
+    check_code(&run_in(folder, &all), 0);
+    only_run(&folder.join(into)).to_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_run_does_not_differ_from_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = predict(folder.path(), &["status-short"], "a");
+    let output = run_in(folder.path(), &["compare", &run, &run]);
+    check_code(&output, 0);
+    let text = stdout(&output);
+    assert!(text.contains("no difference shown"), "{text}");
+    let told = run_in(folder.path(), &["compare", &run, &run, "--json"]);
+    let [comparison, end] = &records(&told)[..] else { panic!("{}", stdout(&told)) };
+    let differences = comparison["points"][0]["differences"].as_array().unwrap();
+    // Three flows; each has at least delay.mean, throughput, lost.
+    assert!(differences.len() >= 9);
+    for difference in differences {
+        assert_eq!(difference["verdict"], "no-difference-shown", "{difference}");
+        assert_eq!(difference["difference"], 0.0, "{difference}");
+    }
+    assert_eq!((&end["type"], &end["complete"]), (&"end".into(), &true.into()));
+}
+
+#[test]
+fn a_slower_medium_shows_as_a_higher_delay() {
+    let folder = tempfile::tempdir().unwrap();
+    let fast = predict(folder.path(), &["status-short"], "fast");
+    let text = bench::scenarios::get("status-short").unwrap().text;
+    assert!(text.contains("delay = \"5 us\""));
+    let slow = text.replace("delay = \"5 us\"", "delay = \"1005 us\"");
+    fs::write(folder.path().join("slow.toml"), slow).unwrap();
+    let slow = predict(folder.path(), &["slow.toml"], "slow");
+    let output = run_in(folder.path(), &["compare", &fast, &slow]);
+    check_code(&output, 0);
+    let text = stdout(&output);
+    let line = text.lines().find(|line| line.trim_start().starts_with("delay.mean")).unwrap();
+    // A constant 198.6 us becomes 1,198.6 us: 6.035 times as much.
+    assert!(line.contains("199 us") && line.contains("1.20 ms"), "{line}");
+    assert!(line.contains("+1.00 ± 0 ms") || line.contains("+1.00 ± 0.00"), "{line}");
+    assert!(line.contains("higher: 6.04"), "{line}");
+}
+
+#[test]
+fn a_run_that_was_cut_off_is_compared_and_said_to_be_incomplete() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = predict(folder.path(), &["status-short"], "a");
+    let cut = folder.path().join("cut");
+    fs::create_dir(&cut).unwrap();
+    let samples = fs::read_to_string(Path::new(&run).join("samples.ndjson")).unwrap();
+    let two: Vec<&str> = samples.lines().take(2).collect();
+    fs::write(cut.join("samples.ndjson"), two.join("\n")).unwrap();
+    let output = run_in(folder.path(), &["compare", &run, "cut"]);
+    check_code(&output, 0);
+    let text = stdout(&output);
+    assert!(text.contains("other     cut") && text.contains("2 runs"), "{text}");
+    assert_eq!(text.matches("NOT COMPLETE: the file was cut off").count(), 1, "{text}");
+}
+
+#[test]
+fn runs_of_other_points_have_nothing_to_compare() {
+    let folder = tempfile::tempdir().unwrap();
+    let a = predict(folder.path(), &["status-short", "-n", "2"], "a");
+    let text = bench::scenarios::get("status-short").unwrap().text;
+    let varied = format!("{text}\n[vary]\n\"medium.delay\" = [\"7 us\", \"9 us\"]\n");
+    fs::write(folder.path().join("varied.toml"), varied).unwrap();
+    let b = predict(folder.path(), &["varied.toml", "-n", "2"], "b");
+    let output = run_in(folder.path(), &["compare", &a, &b]);
+    check_code(&output, 4);
+    assert!(stdout(&output).contains("only in other: medium.delay = 7 us"), "{}", stdout(&output));
+    assert!(stderr(&output).contains("no point in common"));
+}
+
+#[test]
+fn foreign_files_are_named_with_their_line() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("text"), "one\ntwo\n").unwrap();
+    fs::write(folder.path().join("empty"), "").unwrap();
+    let of = |name: &str| {
+        let output = run_in(folder.path(), &["compare", name, name]);
+        check_code(&output, 1);
+        stderr(&output)
+    };
+    assert!(of("text").contains("text:1: "));
+    assert!(of("empty").contains("empty holds no samples"));
+    assert!(of(".").contains("samples.ndjson"));
+}

@@ -1,0 +1,55 @@
+//! Help texts, word by word: a change of an option is a difference that a person reads.
+
+use crate::{check_code, run, stdout};
+
+#[test]
+fn the_help_of_the_whole_begins_with_examples() {
+    let text = help(&["--help"]);
+    assert!(text.trim_start().starts_with("tidewire demo"), "{text}");
+    insta::assert_snapshot!("tidewire", text);
+}
+
+#[test]
+fn every_verb_explains_its_options() {
+    let verbs = [
+        "demo",
+        "predict",
+        "measure",
+        "serve",
+        "watch",
+        "dissect",
+        "compare",
+        "scenarios",
+        "doctor",
+        "help",
+    ];
+    let listed = help(&["--help"]);
+    for verb in verbs {
+        assert!(listed.contains(&format!("\n  {verb} ")), "{verb} is not listed");
+        insta::assert_snapshot!(verb, help(&[verb, "--help"]));
+    }
+    let commands = listed.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
+    let count = commands.lines().filter(|l| l.starts_with("  ") && !l.starts_with("   ")).count();
+    assert_eq!(count, verbs.len(), "a verb is missing here");
+}
+
+#[test]
+fn every_topic_that_is_listed_can_be_read() {
+    let list = help(&["help"]);
+    let topics: Vec<&str> = list
+        .lines()
+        .filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next())
+        .collect();
+    assert!(topics.len() >= 8, "{topics:?}");
+    for topic in topics {
+        let text = help(&["help", topic]);
+        assert!(text.starts_with(&format!("# {topic}\n")), "{topic}: {text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{topic} is too wide");
+    }
+}
+
+fn help(arguments: &[&str]) -> String {
+    let output = run(arguments);
+    check_code(&output, 0);
+    stdout(&output)
+}

@@ -1,0 +1,55 @@
+//! The command, run as people and scripts run it.
+#![expect(clippy::unwrap_used, reason = "the helpers of these tests fail as tests do")]
+
+mod codes;
+mod compare;
+mod dissect;
+mod doctor;
+mod help;
+mod predict;
+mod scenarios;
+mod watch;
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+/// The command with nothing from the surroundings of the test that could change what it prints.
+fn command<S: AsRef<OsStr>>(arguments: &[S]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tidewire"));
+    command.args(arguments).stdin(Stdio::null());
+    for variable in ["COLUMNS", "LINES", "CLICOLOR_FORCE", "RUST_BACKTRACE"] {
+        command.env_remove(variable);
+    }
+    command
+}
+
+/// Runs the command in a folder to its end.
+fn run_in<S: AsRef<OsStr>>(folder: &Path, arguments: &[S]) -> Output {
+    command(arguments).current_dir(folder).output().unwrap()
+}
+
+/// Runs the command to its end, in a folder that takes what it writes.
+fn run<S: AsRef<OsStr>>(arguments: &[S]) -> Output {
+    run_in(tempfile::tempdir().unwrap().path(), arguments)
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// The records of an NDJSON output; each line must be one.
+#[track_caller]
+fn records(output: &Output) -> Vec<serde_json::Value> {
+    stdout(output).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Asserts how the command ended.
+#[track_caller]
+fn check_code(output: &Output, code: i32) {
+    assert_eq!(output.status.code(), Some(code), "{}\n{}", stdout(output), stderr(output));
+}

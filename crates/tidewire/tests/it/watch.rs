@@ -1,0 +1,318 @@
+//! `watch` meters files, pipes and live ports, tells every interval, and always tells the end.
+
+use crate::{check_code, command, records, run, run_in, stderr, stdout};
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::UdpSocket;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use wire::dissect::Link;
+use wire::time::Instant;
+
+const SECOND: u64 = 1_000_000_000;
+
+/// A DT on reference 0x0202 with 100 octets of data: 14 of MAC, 3 of LLC, 1 of inactive CLNP, 10
+/// of data and header in all 128.
+pub(crate) fn data(number: u8) -> Vec<u8> {
+    let mut octets = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0, 114];
+    // An expired number of the normal format, EOT set, then a parameter nobody knows.
+    octets.extend([0xFE, 0xFE, 0x03, 0x00, 9, 0xF0, 2, 2, 0x80 | number, 0x55, 3, 1, 2, 3]);
+    octets.extend([7; 100]);
+    octets
+}
+
+/// A capture of such frames with their times in nanoseconds.
+pub(crate) fn capture(frames: &[(u64, Vec<u8>)]) -> Vec<u8> {
+    capture_of(Link::Ethernet, frames)
+}
+
+fn capture_of(link: Link, frames: &[(u64, Vec<u8>)]) -> Vec<u8> {
+    let mut writer = wire::pcap::Writer::new(Vec::new(), link).unwrap();
+    for (at, octets) in frames {
+        writer.write(Instant::from_nanos(*at), octets, octets.len()).unwrap();
+    }
+    writer.into_inner()
+}
+
+/// One DT in each of these seconds.
+fn one_each(seconds: &[u64]) -> Vec<u8> {
+    let frames: Vec<(u64, Vec<u8>)> =
+        seconds.iter().zip(0..).map(|(second, number)| (second * SECOND, data(number))).collect();
+    capture(&frames)
+}
+
+/// Meters a file with intervals of 10 s.
+fn watch_file(octets: &[u8], more: &[&str]) -> Output {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.pcap"), octets).unwrap();
+    let mut arguments = vec!["watch", "-r", "a.pcap"];
+    arguments.extend(more);
+    run_in(folder.path(), &arguments)
+}
+
+/// A file beside the project; `None`, and a note, where it is not.
+fn shared(folder: &str, file: &str) -> Option<PathBuf> {
+    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared"));
+    let path = path.join(folder).join(file);
+    let is_there = path.exists();
+    if !is_there {
+        println!("skipped: no ../shared/{folder}");
+    }
+    is_there.then_some(path)
+}
+
+#[test]
+fn the_trace_of_1984_gives_the_intervals_of_the_paper() {
+    let (Some(trace), Some(table)) =
+        (shared("captures", "ncc84-exact.pcap"), shared("papers", "nbs_table4.csv"))
+    else {
+        return;
+    };
+    let trace = trace.to_str().unwrap();
+    let start = "1984-06-13T21:16:00Z";
+    let output = run(&["watch", "-r", trace, "--start", start, "--measure", "15min", "--json"]);
+    check_code(&output, 0);
+    let records = records(&output);
+    let kinds: Vec<&str> = records.iter().map(|r| r["type"].as_str().unwrap()).collect();
+    assert_eq!(kinds, [&["interval"; 8][..], &["total", "end"]].concat());
+    let (mut compared, mut differing) = (0, Vec::new());
+    for line in fs::read_to_string(table).unwrap().lines().skip(1) {
+        let cells: Vec<&str> = line.split(',').collect();
+        let name = cells[0].to_lowercase().replace(' ', "_");
+        for (interval, record) in records.iter().take(8).enumerate() {
+            let printed: u64 = cells[1 + interval].parse().unwrap();
+            let row = records[0]["measures"].as_object().unwrap();
+            assert!(row.contains_key(&name), "no measure is called {name}");
+            compared += 1;
+            if record["measures"][&name] != printed {
+                differing.push((name.clone(), interval));
+            }
+        }
+    }
+    assert_eq!(compared, 17 * 8);
+    // More TSDUs than DTs to carry them: no meter can give these two.
+    assert_eq!(differing, [("tsdus".to_owned(), 3), ("tsdu_octets".to_owned(), 3)]);
+    // 5,277 days and 76,560 seconds after the epoch.
+    assert_eq!(records[0]["start_ns"], (5_277 * 86_400 + 76_560) * SECOND);
+    assert_eq!(records[8]["length_ns"], 7_200 * SECOND);
+    assert_eq!(records[9]["frames"], 23_136);
+    assert_eq!(records[9]["oddities"], serde_json::json!({}));
+}
+
+#[test]
+fn lines_keep_the_order_of_the_paper_and_have_nothing_for_what_cannot_be_told() {
+    let output = watch_file(&one_each(&[1]), &["--json"]);
+    check_code(&output, 0);
+    let text = stdout(&output);
+    let first = text.lines().next().unwrap();
+    assert!(first.contains(r#""measures":{"lpdus":1,"lpdu_octets":128,"npdus":1,"#), "{first}");
+    // No AK: a quotient by nothing is null.
+    assert!(first.contains(r#""R_OA":null"#), "{first}");
+    assert!(first.contains(r#""metrics":{"T_L":"#), "{first}");
+}
+
+#[test]
+fn intervals_are_told_in_lines_and_silent_ones_too() {
+    let output = watch_file(&one_each(&[100, 101, 121]), &[]);
+    check_code(&output, 0);
+    let text = stdout(&output);
+    assert!(text.starts_with("intervals of 10 s from 1970-01-01T00:01:40Z, channel 10 Mbit/s"));
+    let rows: Vec<Vec<&str>> = text
+        .lines()
+        .filter(|line| line.contains(" 00:0"))
+        .map(|line| line.split_whitespace().take(6).collect())
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            ["0", "00:01:40", "2", "256", "2", "2"],
+            ["1", "00:01:50", "0", "0", "0", "0"],
+            ["2", "00:02:00", "1", "128", "1", "1"]
+        ]
+    );
+    assert!(text.contains("total of 3 intervals, 30 s"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+}
+
+#[test]
+fn a_capture_that_is_cut_short_gives_what_stands_before_the_cut() {
+    let whole = one_each(&[0, 10, 20, 21]);
+    let output = watch_file(&whole[..whole.len() - 1], &["--json"]);
+    check_code(&output, 1);
+    let records = records(&output);
+    let intervals: Vec<(u64, u64)> = records
+        .iter()
+        .filter(|record| record["type"] == "interval")
+        .map(|r| (r["measures"]["lpdus"].as_u64().unwrap(), r["length_ns"].as_u64().unwrap()))
+        .collect();
+    // The third is cut where the last whole frame stands: at its very start.
+    assert_eq!(intervals, [(1, 10 * SECOND), (1, 10 * SECOND), (1, 0)]);
+    let end = records.last().unwrap();
+    assert_eq!((&end["complete"], &end["frames"]), (&false.into(), &3.into()));
+    assert!(end["error"].as_str().unwrap().contains("cut short"), "{end}");
+    assert!(stderr(&output).starts_with("error: a.pcap: capture cut short"));
+    let text = watch_file(&whole[..whole.len() - 1], &[]);
+    check_code(&text, 1);
+    assert!(stdout(&text).contains("not complete: a.pcap: capture cut short"));
+}
+
+#[test]
+fn a_foreign_file_is_told_from_its_first_octets_and_still_has_an_end() {
+    let output = watch_file(b"#!/bin/sh\n", &["--json"]);
+    check_code(&output, 1);
+    let records = records(&output);
+    assert_eq!(records.last().unwrap()["complete"], false);
+    assert!(stderr(&output).contains("not a capture file: begins with 23 21 2f"));
+}
+
+#[test]
+fn frames_of_an_unknown_link_type_are_counted_as_oddities_and_named() {
+    let frames = capture_of(Link::Other(147), &[(SECOND, vec![1; 60]), (SECOND, vec![2; 60])]);
+    let output = watch_file(&frames, &["--json"]);
+    check_code(&output, 0);
+    let end = records(&output).pop().unwrap();
+    assert_eq!(end["oddities"], serde_json::json!({ "foreign: link type": 2 }));
+    assert!(stderr(&output).contains("link type 147 is not understood"), "{}", stderr(&output));
+}
+
+#[test]
+fn frames_before_the_start_are_left_out_and_counted() {
+    let octets = one_each(&[100, 200]);
+    let output = watch_file(&octets, &["--start", "1970-01-01T00:03:00Z", "--json"]);
+    let records = records(&output);
+    assert_eq!(records[0]["start_ns"], 180 * SECOND);
+    let end = records.last().unwrap();
+    assert_eq!(end["oddities"]["time: frame before the origin"], 1);
+}
+
+#[test]
+fn a_pipe_is_metered_like_the_file() {
+    let octets = one_each(&[1, 2, 30]);
+    let mut child = command(&["watch", "-r", "-", "--json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(&octets).unwrap();
+    let piped = child.wait_with_output().unwrap();
+    check_code(&piped, 0);
+    assert_eq!(stdout(&piped), stdout(&watch_file(&octets, &["--json"])));
+}
+
+#[test]
+fn an_interrupt_ends_a_silent_pipe_with_what_was_gathered() {
+    let mut child = command(&["watch", "-r", "-", "--json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(&one_each(&[0, 10, 15])).unwrap();
+    stdin.flush().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    // The first interval is over when the second frame has been read.
+    let first = lines.next().unwrap().unwrap();
+    assert!(first.starts_with(r#"{"type":"interval","index":0,"#), "{first}");
+    interrupt(child.id());
+    let rest: Vec<serde_json::Value> =
+        lines.map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    drop(stdin);
+    let [interval, total, end] = &rest[..] else { panic!("{rest:?}") };
+    // What was heard of the second interval, no longer than it was heard.
+    assert_eq!(interval["index"], 1);
+    assert!(interval["length_ns"].as_u64().unwrap() <= 5 * SECOND, "{interval}");
+    assert_eq!(total["length_ns"], 10 * SECOND + interval["length_ns"].as_u64().unwrap());
+    assert_eq!((&end["complete"], &end["error"]), (&false.into(), &"interrupted".into()));
+}
+
+#[test]
+fn a_live_port_is_heard_and_nothing_is_dropped() {
+    if !may_listen() {
+        println!("skipped: no CAP_NET_RAW");
+        return;
+    }
+    let mut child = command(&["watch", "-i", "lo", "-t", "10 s", "--measure", "100 ms", "--json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let (sender, receiver) =
+        (UdpSocket::bind("127.0.0.1:0").unwrap(), UdpSocket::bind("127.0.0.1:0").unwrap());
+    let to = receiver.local_addr().unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut records: Vec<serde_json::Value> = Vec::new();
+    // Each interval that ends draws another datagram until there have been three; then it is told
+    // to stop.
+    sender.send_to(&[1; 40], to).unwrap();
+    let keep = spawn_sender(sender, to);
+    for line in lines {
+        records.push(serde_json::from_str(&line.unwrap()).unwrap());
+        if records.len() == 3 {
+            interrupt(child.id());
+        }
+    }
+    drop(keep);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let end = records.last().unwrap();
+    assert_eq!((&end["type"], &end["dropped_by_kernel"]), (&"end".into(), &0.into()));
+    assert!(end["frames"].as_u64().unwrap() >= 1);
+    // IP on loopback is none of the meter's business, and it says so.
+    assert!(end["oddities"]["foreign: EtherType"].as_u64().unwrap() >= 1, "{end}");
+    // The time of day of this century, not the time since boot.
+    assert!(records[0]["start_ns"].as_u64().unwrap() > 1_577_836_800 * SECOND);
+}
+
+/// Sends a datagram whenever the receiver of its answers has taken one, until that is dropped.
+fn spawn_sender(socket: UdpSocket, to: std::net::SocketAddr) -> std::sync::mpsc::Receiver<()> {
+    let (sent, keep) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        // The socket waits for an answer that never comes: 20 ms from one datagram to the next.
+        socket.set_read_timeout(Some(std::time::Duration::from_millis(20))).unwrap();
+        while sent.send(()).is_ok() {
+            let _ = socket.send_to(&[1; 40], to);
+            let _ = socket.recv(&mut [0; 8]);
+        }
+    });
+    keep
+}
+
+#[test]
+fn a_missing_permission_ends_with_5_and_says_how_to_get_it_or_do_without() {
+    let arguments = ["watch", "-i", "lo", "-t", "1 s"];
+    let output = if may_listen() {
+        let without = Command::new("setpriv")
+            .args(["--bounding-set=-net_raw", "--inh-caps=-net_raw"])
+            .arg(env!("CARGO_BIN_EXE_tidewire"))
+            .args(arguments)
+            .output();
+        match without {
+            Ok(output) if !stderr(&output).contains("setpriv:") => output,
+            Ok(_) | Err(_) => {
+                println!("skipped: no setpriv to run without CAP_NET_RAW");
+                return;
+            }
+        }
+    } else {
+        run(&arguments)
+    };
+    check_code(&output, 5);
+    let said = stderr(&output);
+    let program = env!("CARGO_BIN_EXE_tidewire");
+    assert!(said.contains(&format!("sudo setcap cap_net_raw=ep {program}")), "{said}");
+    assert!(said.contains("tcpdump -i lo -U -w - | tidewire watch -r -"), "{said}");
+}
+
+fn interrupt(process: u32) {
+    let status = Command::new("kill").args(["-INT", &process.to_string()]).status().unwrap();
+    assert!(status.success());
+}
+
+/// Whether this process has CAP_NET_RAW, the 13th capability.
+fn may_listen() -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let digits = status.lines().find_map(|line| line.strip_prefix("CapEff:")).unwrap();
+    u64::from_str_radix(digits.trim(), 16).unwrap() >> 13 & 1 == 1
+}
