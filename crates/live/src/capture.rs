@@ -10,6 +10,7 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use wire::dissect::Link;
 use wire::pcapng::Writer;
+use wire::time::Instant;
 
 /// Where a capture goes.
 pub type Out = Box<dyn Write + Send>;
@@ -18,6 +19,7 @@ struct State {
     writer: Writer<Out>,
     correlation: Correlation,
     octets: Vec<u8>,
+    latest: Instant,
     frames: u64,
     /// The first thing that went wrong; nothing is written after it.
     failed: Option<io::Error>,
@@ -25,11 +27,12 @@ struct State {
 
 impl State {
     fn write(&mut self, interface: u32, passing: Passing<'_>) -> io::Result<()> {
-        let Self { writer, octets, .. } = self;
+        let Self { writer, octets, latest, .. } = self;
         octets.clear();
         octets.extend_from_slice(passing.frame.head());
         octets.extend_from_slice(passing.frame.payload());
-        let at = self.correlation.to_wall(passing.at);
+        *latest = passing.at.max(*latest);
+        let at = self.correlation.to_wall(*latest);
         writer.write(interface, at, octets, octets.len(), "")?;
         self.frames += 1;
         Ok(())
@@ -52,6 +55,7 @@ impl Capture {
             writer: Writer::new(out)?,
             correlation: Correlation::read(),
             octets: Vec::new(),
+            latest: Instant::ZERO,
             frames: 0,
             failed: None,
         };

@@ -49,6 +49,19 @@ pub fn wall() -> Duration {
     Duration::from_nanos(read(libc::CLOCK_REALTIME))
 }
 
+/// At most how far the wall clock is from UTC, as the kernel reckons; none where nothing disciplines
+/// it.
+#[must_use]
+pub fn wall_error() -> Option<Duration> {
+    // SAFETY: an all-zero timex is a valid one, and its zero modes ask without setting anything.
+    let mut state: libc::timex = unsafe { core::mem::zeroed() };
+    // SAFETY: `state` is a timex this call may write to, and is not used elsewhere meanwhile.
+    let status = unsafe { libc::adjtimex(&raw mut state) };
+    let is_disciplined = status >= 0 && state.status & libc::STA_UNSYNC == 0;
+    let micros = u64::try_from(state.maxerror).ok().filter(|_| is_disciplined)?;
+    Some(Duration::from_micros(micros))
+}
+
 /// Waits until [`now`] has reached `at`. Does nothing if it has.
 pub fn sleep_until(at: Instant) {
     let spec = to_spec(at.as_nanos());
