@@ -36,7 +36,7 @@ pub(crate) enum Verb {
     /// Simulate a scenario.
     Predict(Predict),
     /// Send a load over a real port, and tell what became of it.
-    Measure(Measure),
+    Measure(Box<Measure>),
     /// Be the other end of `measure`.
     Serve(Serve),
     /// Meter a capture file or a live port, without sending anything.

@@ -1,6 +1,7 @@
 //! The end of a session that calls, and sends the load.
 
 use super::SessionError;
+use super::local::from_origin;
 use super::party::Party;
 use super::way::Way;
 use crate::collect::{Clocks, Collector};
@@ -24,7 +25,7 @@ use wire::time::{Instant, nanos};
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// A load as it came out, and what the other end says of it.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Debug)]
 pub struct Measured {
     /// The sample, its flows completed from what the peer counted.
     pub sample: Sample,
@@ -36,6 +37,8 @@ pub struct Measured {
     pub transport: tp4::Counters,
     /// From the first message to the last acknowledgement or reply.
     pub took: Duration,
+    /// What broke it off: then the sample holds what this side knows, and the peer's counts are zero.
+    pub failure: Option<SessionError>,
 }
 
 /// How a measurement is made.
@@ -65,7 +68,8 @@ struct Initiator<'a, 'b> {
 /// Measures one replication of a point against a responder: agrees, sends, stops, asks for counts.
 ///
 /// # Errors
-/// Where the peer is not there, refuses or vanishes, or the port breaks down.
+/// Where the peer is not there or refuses, or the port cannot be used. What happens once load was sent is
+/// in [`Measured::failure`].
 pub fn measure(way: &mut Way, order: Order<'_>) -> Result<Measured, SessionError> {
     let seed = seed_of(&order.point.scenario, order.replication);
     let Layout { places, watched } = lay_out(&order.point.scenario, seed);
@@ -91,12 +95,21 @@ pub fn measure(way: &mut Way, order: Order<'_>) -> Result<Measured, SessionError
         flow.peer = initiator.order.peer;
         initiator.party.host.add(flow);
     }
-    let (complete, took) = initiator.load(&mut collector, origin)?;
-    let peer = initiator.close()?;
+    let (ended, took) = initiator.load(&mut collector, origin);
+    let counted = match ended {
+        Ok(complete) => initiator.close().map(|counts| (complete, counts)),
+        Err(failure) => Err(failure),
+    };
+    initiator.way.disagree();
     collector.end_warmup();
     let transport = initiator.party.host.transport().counters().clone();
-    let sample = initiator.sample(collector, &transport, peer, (seed, complete, took));
-    Ok(Measured { sample, peer, limits, transport, took })
+    let ((complete, peer), failure) = match counted {
+        Ok(counted) => (counted, None),
+        Err(failure) => ((false, Counts::default()), Some(failure)),
+    };
+    let known = failure.is_none().then_some(peer);
+    let sample = initiator.sample(collector, &transport, known, (origin, seed, complete, took));
+    Ok(Measured { sample, peer, limits, transport, took, failure })
 }
 
 /// The flows of the scenario's first station; all must go to its second.
@@ -161,44 +174,40 @@ impl Initiator<'_, '_> {
         &mut self,
         collector: &mut Collector,
         origin: Instant,
-    ) -> Result<(bool, Duration), SessionError> {
+    ) -> (Result<bool, SessionError>, Duration) {
         let Self { way, party, runner, order } = self;
         let scenario = &order.point.scenario;
         let until = origin + scenario.stop.after.0;
         let (mut sent, mut winding_up, mut last) = (0, false, origin);
         let progress = &mut *order.progress;
-        let stopped = runner.run(
-            party,
-            &mut way.port,
-            until + patience(scenario),
-            order.stop,
-            |party, now| {
-                while let Some(record) = party.host.record() {
-                    sent += u64::from(matches!(record.event, stack::load::Event::Sent { .. }));
-                    last = last.max(record.at);
-                    collector.record(&record);
-                }
-                progress(sent);
-                if now >= until && !winding_up {
-                    winding_up = true;
-                    party.host.wind_up(now);
-                }
-                let over = party.host.is_done() || party.has_told();
-                if over { Control::Stop } else { Control::Continue }
-            },
-        )?;
+        let end = until + patience(scenario);
+        let stopped = runner.run(party, &mut way.port, end, order.stop, |party, now| {
+            while let Some(record) = party.host.record() {
+                sent += u64::from(matches!(record.event, stack::load::Event::Sent { .. }));
+                last = last.max(record.at);
+                collector.record(&record);
+            }
+            progress(sent);
+            if now >= until && !winding_up {
+                winding_up = true;
+                party.host.wind_up(now);
+            }
+            let over = party.host.is_done() || party.has_told();
+            if over { Control::Stop } else { Control::Continue }
+        });
         let lost = matches!(party.told(), Some(Indication::Lost));
-        if lost || stopped != Stopped::Satisfied {
+        let result = match stopped {
+            Err(error) => Err(error.into()),
+            Ok(_) if lost => Err(SessionError::Lost(order.peer)),
+            Ok(stopped) => Ok(stopped == Stopped::Satisfied),
+        };
+        if !matches!(result, Ok(true)) {
             party.host.stop(clock::now());
-        }
-        if lost {
-            way.disagree();
-            return Err(SessionError::Lost(order.peer));
         }
         while let Some(record) = party.host.record() {
             collector.record(&record);
         }
-        Ok((stopped == Stopped::Satisfied, last - origin))
+        (result, last - origin)
     }
 
     /// Asks the peer to end and for its counts.
@@ -214,12 +223,8 @@ impl Initiator<'_, '_> {
                 if party.has_told() { Control::Stop } else { Control::Continue }
             })?;
             match party.told() {
-                Some(Indication::Over(counts)) => {
-                    self.way.disagree();
-                    return Ok(counts);
-                }
+                Some(Indication::Over(counts)) => return Ok(counts),
                 Some(Indication::Lost | Indication::NoAnswer) | None => {
-                    self.way.disagree();
                     return Err(SessionError::Lost(peer));
                 }
                 Some(_) => {}
@@ -232,12 +237,16 @@ impl Initiator<'_, '_> {
         &self,
         collector: Collector,
         transport: &tp4::Counters,
-        peer: Counts,
-        (seed, complete, took): (u64, bool, Duration),
+        known: Option<Counts>,
+        (origin, seed, complete, took): (Instant, u64, bool, Duration),
     ) -> Sample {
         let scenario = &self.order.point.scenario;
-        let mut flows = collector.finish();
-        if let [flow] = flows.as_mut_slice() {
+        let mut flows = from_origin(collector.finish(), origin);
+        if known.is_none() {
+            // What arrived is not known, so nothing can be said to be lost.
+            flows.iter_mut().for_each(|flow| flow.lost = 0);
+        }
+        if let ([flow], Some(peer)) = (flows.as_mut_slice(), known) {
             flow.delivered = peer.delivered;
             flow.lost = flow.sent.saturating_sub(peer.delivered);
             flow.duplicated = peer.duplicates;
@@ -246,6 +255,7 @@ impl Initiator<'_, '_> {
             flow.throughput_bits_per_second =
                 (took > Duration::ZERO).then(|| peer.octets as f64 * 8.0 / took.as_secs_f64());
         }
+        let peer = known.unwrap_or_default();
         let counts = [
             ("peer_delivered", peer.delivered),
             ("peer_delivered_octets", peer.octets),

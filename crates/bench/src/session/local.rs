@@ -5,9 +5,9 @@
 
 use super::SessionError;
 use crate::PROGRAM_VERSION;
-use crate::collect::Clocks;
+use crate::collect::{Clocks, Collector};
 use crate::layout::{Layout, collector, lay_out, patience, seed_of};
-use crate::sample::{Origin, Sample};
+use crate::sample::{FlowSample, Origin, Sample};
 use crate::scenario::Point;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use core::time::Duration;
@@ -94,18 +94,7 @@ pub fn measure(
     });
     let complete = !stop.load(Ordering::Relaxed);
     let mut collector = collector(scenario, watched, origin, Clocks::Shared);
-    let (mut records, mut counts) = (Vec::new(), BTreeMap::new());
-    for station in brought {
-        let station = station.map_err(|_| SessionError::Broken)??;
-        records.extend(station.records);
-        for (name, value) in
-            [("frames", station.sent), ("overrun", station.overrun), ("t1", station.t1)]
-        {
-            *counts.entry(name.to_owned()).or_insert(0) += value;
-        }
-    }
-    records.sort_by_key(|record| record.at);
-    records.iter().for_each(|record| collector.record(record));
+    let counts = gather(brought, &mut collector)?;
     collector.end_warmup();
     Ok(Sample {
         title: scenario.title.clone(),
@@ -118,9 +107,37 @@ pub fn measure(
         seed,
         ended_at_ns: wire::time::nanos(clock::now() - origin),
         complete,
-        flows: collector.finish(),
+        flows: from_origin(collector.finish(), origin),
         counts,
     })
+}
+
+/// Hands the records of all stations to the collector in the order of time; what they counted.
+fn gather(
+    brought: Vec<thread::Result<Result<Brought, SessionError>>>,
+    collector: &mut Collector,
+) -> Result<BTreeMap<String, u64>, SessionError> {
+    let (mut records, mut counts) = (Vec::new(), BTreeMap::new());
+    for station in brought {
+        let station = station.map_err(|_| SessionError::Broken)??;
+        records.extend(station.records);
+        for (name, value) in
+            [("frames", station.sent), ("overrun", station.overrun), ("t1", station.t1)]
+        {
+            *counts.entry(name.to_owned()).or_insert(0) += value;
+        }
+    }
+    records.sort_by_key(|record| record.at);
+    records.iter().for_each(|record| collector.record(record));
+    Ok(counts)
+}
+
+/// Samples count time from the start of their run.
+pub(super) fn from_origin(mut flows: Vec<FlowSample>, origin: Instant) -> Vec<FlowSample> {
+    for flow in &mut flows {
+        flow.measured_from_ns = flow.measured_from_ns.saturating_sub(origin.as_nanos());
+    }
+    flows
 }
 
 /// One station's thread.

@@ -1,4 +1,5 @@
 //! What the machines do together.
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail by panicking")]
 
 mod hosts;
 mod tp4_pair;

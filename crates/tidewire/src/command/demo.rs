@@ -175,7 +175,7 @@ fn hold(
     };
     let value = |value| quantity::value(found.unit, value);
     let about = format!(
-        "one scenario: status delay predicted {} on a 10 Mbit/s wire, measured {} here",
+        "status delay: {} predicted at 10 Mbit/s, {} measured in this process",
         value(found.first),
         value(found.second),
     );

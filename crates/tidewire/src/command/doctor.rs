@@ -2,7 +2,8 @@
 
 use crate::exit::Exit;
 use crate::output::Output;
-use crate::{host, permission};
+use crate::{host, permission, quantity};
+use live::clock;
 use live::interface::{Interface, Kind};
 use serde::Serialize;
 use std::fs::{self, File};
@@ -58,6 +59,7 @@ pub(crate) fn run(output: &Output) -> anyhow::Result<Exit> {
     checks.extend(interfaces());
     checks.extend([
         clock_source(),
+        wall_clock(clock::wall_error()),
         governor(),
         cores(),
         run_folders(Path::new("runs")),
@@ -137,6 +139,20 @@ fn clock_source() -> Check {
     check
 }
 
+/// Times in captures are times of day; delays within this machine never are.
+fn wall_clock(error: Option<Duration>) -> Check {
+    match error {
+        Some(error) => {
+            let error = quantity::span(wire::time::nanos(error));
+            Check::new(Status::Ok, format!("the time of day is right within {error}"))
+        }
+        None => {
+            let what = "nothing sets the time of day: times of two machines do not compare";
+            Check::new(Status::Warn, what).fix("sudo timedatectl set-ntp true")
+        }
+    }
+}
+
 fn governor() -> Check {
     let Some(governors) = host::governors() else {
         return Check::new(Status::Ok, "processor frequencies are not set by this system");
@@ -213,6 +229,15 @@ mod tests {
         let status = "Name:\tx\nCapPrm:\t0000000000000000\nCapEff:\t0000000000002000\n";
         assert_eq!(effective(status).map(|found| found >> CAP_NET_RAW & 1), Some(1));
         assert_eq!(effective("Name:\tx\n"), None);
+    }
+
+    #[test]
+    fn a_clock_that_nothing_sets_is_told_with_its_fix() {
+        let set = wall_clock(Some(Duration::from_micros(1_500)));
+        assert_eq!((set.status, set.fix), (Status::Ok, None));
+        assert_eq!(set.what, "the time of day is right within 1.50 ms");
+        let unset = wall_clock(None);
+        assert!(unset.status == Status::Warn && unset.fix.is_some());
     }
 
     #[test]

@@ -161,7 +161,11 @@ fn every_run(
                         stop,
                         progress: &mut |_| {},
                     };
-                    let measured = initiator::measure(way, order).map_err(way::explain)?;
+                    let mut measured = initiator::measure(way, order).map_err(way::explain)?;
+                    if let Some(failure) = measured.failure.take() {
+                        recording.sample(measured.sample)?;
+                        return Err(way::explain(failure));
+                    }
                     output.record(&record(*peer, &measured))?;
                     tell(*peer, &measured, output)?;
                     measured.sample

@@ -13,7 +13,7 @@ use core::ops::ControlFlow;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use std::fs::File;
-use std::io::{self, BufWriter};
+use std::io::{self, BufWriter, IsTerminal as _};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use wire::dissect::Link;
@@ -62,7 +62,10 @@ fn predict(
 ) -> Option<anyhow::Error> {
     let study = &chosen.study;
     let runs = study.points.iter().map(|point| point.scenario.replications).sum();
-    let bar = if output.draws_progress() { bar(runs) } else { ProgressBar::hidden() };
+    // Records on a terminal show how far it is, and a bar would run into them.
+    let has_records = output.json && io::stdout().is_terminal();
+    let bar =
+        if output.draws_progress() && !has_records { bar(runs) } else { ProgressBar::hidden() };
     let plan = Plan { replications: None, jobs: host::cores() };
     let mut written = Ok(());
     let made = run::run_all(study, plan, stop, |sample| {

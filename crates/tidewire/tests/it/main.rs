@@ -3,12 +3,14 @@
 
 mod codes;
 mod compare;
+mod demo;
 mod dissect;
 mod doctor;
 mod help;
 mod predict;
 mod scenarios;
 mod watch;
+mod wires;
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -52,4 +54,10 @@ fn records(output: &Output) -> Vec<serde_json::Value> {
 #[track_caller]
 fn check_code(output: &Output, code: i32) {
     assert_eq!(output.status.code(), Some(code), "{}\n{}", stdout(output), stderr(output));
+}
+
+/// Sends Ctrl-C's signal to a process.
+fn interrupt(process: u32) {
+    let status = Command::new("kill").args(["-INT", &process.to_string()]).status().unwrap();
+    assert!(status.success());
 }

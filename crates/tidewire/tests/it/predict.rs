@@ -1,8 +1,10 @@
 //! `predict` gives the same numbers for the same seed, and keeps what it ran.
 
-use crate::{check_code, records, run, run_in, stderr, stdout};
+use crate::{check_code, command, interrupt, records, run, run_in, stderr, stdout};
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 /// The only run folder in `folder`.
 pub(crate) fn only_run(folder: &Path) -> PathBuf {
@@ -68,9 +70,9 @@ fn the_table_tells_means_with_their_spread_and_shares_with_their_bounds() {
     let line = |starts: &str| {
         text.lines().find(|line| line.trim_start().starts_with(starts)).unwrap().to_owned()
     };
-    // 239 octets of message and headers and 4 of AK room: see the arithmetic in bench's runs;
-    // class 4 in the extended format with checksum takes 198.6 us.
-    assert!(line("status").contains("198.6 ± 0.0 us"), "{text}");
+    // 8 preamble + 14 MAC + 3 LLC + 1 CLNP + 12 DT (extended, checksum) + 200 + 4 FCS = 242 octets:
+    // 193.6 us at 10 Mbit/s, and 5 us on the way.
+    assert!(line("status  delay").contains("198.6 ± 0.0 us"), "{text}");
     // 45 judged reports a run (900 ms of 20 ms), three runs, none missed: 1 - 0.025^(1/135).
     assert!(line("missed").contains("0 of 135 (at most 0.027, 95 %)"), "{text}");
     assert_eq!(stderr(&output), "");
@@ -103,28 +105,38 @@ fn the_scenario_that_is_printed_runs_to_the_same_samples() {
     assert_eq!(full.len(), 4);
 }
 
+/// Forty reports over one connection, and nothing else.
+const FORTY: &str = r#"version = 1
+title = "forty reports"
+replications = 2
+stop = { after = "10 s", messages = 40 }
+medium = { kind = "ideal", rate = "10 Mbit/s", delay = "5 us" }
+stations = { count = 2, prefix = "s" }
+
+[[flow]]
+name = "status"
+from = "s-1"
+to = "s-2"
+service = "class-4"
+pattern = { kind = "cyclic", period = "20 ms" }
+size = "200 B"
+"#;
+
 #[test]
 fn the_frames_of_the_first_run_can_be_kept_and_metered() {
     let folder = tempfile::tempdir().unwrap();
-    let arguments =
-        ["predict", "status-short", "-n", "1", "--no-save", "--json", "--capture", "a.pcapng"];
-    let predicted = run_in(folder.path(), &arguments);
-    check_code(&predicted, 0);
-    let watched =
-        run_in(folder.path(), &["watch", "-r", "a.pcapng", "--measure", "1 min", "--json"]);
+    fs::write(folder.path().join("forty.toml"), FORTY).unwrap();
+    let predict = ["predict", "forty.toml", "--no-save", "--capture", "a.pcapng"];
+    check_code(&run_in(folder.path(), &predict), 0);
+    let watch = ["watch", "-r", "a.pcapng", "--measure", "1 min", "--json"];
+    let watched = run_in(folder.path(), &watch);
     check_code(&watched, 0);
-    let records = records(&watched);
-    let measures = &records[0]["measures"];
-    // Two class 4 connections, each opened once; each status report, request and answer one DT.
-    assert_eq!(measures["transport_connections"], 2);
-    let sent = |flow: usize| {
-        let sample: serde_json::Value =
-            serde_json::from_str(stdout(&predicted).lines().next().unwrap()).unwrap();
-        sample["flows"][flow]["sent"].as_u64().unwrap()
-    };
-    // The sample leaves out the 100 ms of warm-up: 5 reports, and 2 requests with their answers.
-    assert_eq!(measures["tsdus"], sent(0) + 5 + 2 * (sent(1) + 2));
-    assert_eq!(measures["dt_retransmissions"], 0);
+    let measures = &records(&watched)[0]["measures"];
+    // One connection, opened once; each report one DT of 200 octets, none lost. The frames of one
+    // run, not of both.
+    assert_eq!(measures["transport_connections"], 1);
+    assert_eq!((&measures["dt_tpdus"], &measures["dt_retransmissions"]), (&40.into(), &0.into()));
+    assert_eq!((&measures["tsdus"], &measures["tsdu_octets"]), (&40.into(), &8_000.into()));
 }
 
 #[test]
@@ -134,4 +146,28 @@ fn what_went_wrong_within_a_run_folder_is_an_error_that_names_it() {
     let output = run_in(folder.path(), &["predict", "status-short"]);
     check_code(&output, 1);
     assert!(stderr(&output).contains("cannot write a run folder in runs"), "{}", stderr(&output));
+}
+
+#[test]
+fn an_interrupt_keeps_the_runs_that_were_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut child = command(&["predict", "status-csma", "-n", "100000", "--json"])
+        .current_dir(folder.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let first = lines.next().unwrap().unwrap();
+    interrupt(child.id());
+    let told: Vec<String> =
+        core::iter::once(first).chain(lines.map(|line| line.unwrap())).collect();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let end = r#"{"type":"end","complete":false,"error":"interrupted"}"#;
+    assert_eq!(told.last().map(String::as_str), Some(end));
+    let results = bench::folder::read(&only_run(&folder.path().join("runs"))).unwrap();
+    // All but the report and the end.
+    assert_eq!(results.samples.len(), told.len() - 2);
+    assert!(results.samples.first().is_some_and(|sample| sample.complete));
+    assert_eq!(results.end.error.as_deref(), Some("interrupted"));
 }

@@ -1,6 +1,6 @@
 //! `watch` meters files, pipes and live ports, tells every interval, and always tells the end.
 
-use crate::{check_code, command, records, run, run_in, stderr, stdout};
+use crate::{check_code, command, interrupt, records, run, run_in, stderr, stdout};
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::UdpSocket;
@@ -11,11 +11,32 @@ use wire::time::Instant;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// A DT on reference 0x0202 with 100 octets of data: 14 of MAC, 3 of LLC, 1 of inactive CLNP, 10
-/// of data and header in all 128.
+/// The rows of NBSIR 85-3104's Table 4, as records name them.
+const TABLE_4: [&str; 17] = [
+    "lpdus",
+    "lpdu_octets",
+    "npdus",
+    "npdu_octets",
+    "tpdus",
+    "tpdu_information_octets",
+    "tpdu_overhead_octets",
+    "tpdu_header_octets",
+    "tpdu_data_octets",
+    "tpdu_total_octets",
+    "tsdus",
+    "tsdu_octets",
+    "dt_tpdus",
+    "dt_retransmissions",
+    "ak_tpdus",
+    "ak_retransmissions",
+    "transport_connections",
+];
+
+/// A DT on reference 0x0202: 14 octets of MAC, 3 of LLC, 1 of inactive CLNP, 10 of TPDU header and
+/// 100 of data make 128.
 pub(crate) fn data(number: u8) -> Vec<u8> {
     let mut octets = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0, 114];
-    // An expired number of the normal format, EOT set, then a parameter nobody knows.
+    // Normal format, EOT set; then a parameter that nobody knows.
     octets.extend([0xFE, 0xFE, 0x03, 0x00, 9, 0xF0, 2, 2, 0x80 | number, 0x55, 3, 1, 2, 3]);
     octets.extend([7; 100]);
     octets
@@ -76,22 +97,22 @@ fn the_trace_of_1984_gives_the_intervals_of_the_paper() {
     let kinds: Vec<&str> = records.iter().map(|r| r["type"].as_str().unwrap()).collect();
     assert_eq!(kinds, [&["interval"; 8][..], &["total", "end"]].concat());
     let (mut compared, mut differing) = (0, Vec::new());
-    for line in fs::read_to_string(table).unwrap().lines().skip(1) {
+    let rows = fs::read_to_string(table).unwrap();
+    assert_eq!(rows.lines().count(), 1 + TABLE_4.len());
+    for (name, line) in TABLE_4.into_iter().zip(rows.lines().skip(1)) {
         let cells: Vec<&str> = line.split(',').collect();
-        let name = cells[0].to_lowercase().replace(' ', "_");
         for (interval, record) in records.iter().take(8).enumerate() {
             let printed: u64 = cells[1 + interval].parse().unwrap();
-            let row = records[0]["measures"].as_object().unwrap();
-            assert!(row.contains_key(&name), "no measure is called {name}");
+            let measured = record["measures"][name].as_u64().unwrap();
             compared += 1;
-            if record["measures"][&name] != printed {
-                differing.push((name.clone(), interval));
+            if measured != printed {
+                differing.push((name, interval));
             }
         }
     }
     assert_eq!(compared, 17 * 8);
     // More TSDUs than DTs to carry them: no meter can give these two.
-    assert_eq!(differing, [("tsdus".to_owned(), 3), ("tsdu_octets".to_owned(), 3)]);
+    assert_eq!(differing, [("tsdus", 3), ("tsdu_octets", 3)]);
     // 5,277 days and 76,560 seconds after the epoch.
     assert_eq!(records[0]["start_ns"], (5_277 * 86_400 + 76_560) * SECOND);
     assert_eq!(records[8]["length_ns"], 7_200 * SECOND);
@@ -244,9 +265,7 @@ fn a_live_port_is_heard_and_nothing_is_dropped() {
     let to = receiver.local_addr().unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let mut records: Vec<serde_json::Value> = Vec::new();
-    // Each interval that ends draws another datagram until there have been three; then it is told
-    // to stop.
-    sender.send_to(&[1; 40], to).unwrap();
+    // A datagram every now and then, until three intervals are over; then it is told to stop.
     let keep = spawn_sender(sender, to);
     for line in lines {
         records.push(serde_json::from_str(&line.unwrap()).unwrap());
@@ -265,7 +284,7 @@ fn a_live_port_is_heard_and_nothing_is_dropped() {
     assert!(records[0]["start_ns"].as_u64().unwrap() > 1_577_836_800 * SECOND);
 }
 
-/// Sends a datagram whenever the receiver of its answers has taken one, until that is dropped.
+/// Sends datagrams until what it gives back is dropped.
 fn spawn_sender(socket: UdpSocket, to: std::net::SocketAddr) -> std::sync::mpsc::Receiver<()> {
     let (sent, keep) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
@@ -303,11 +322,6 @@ fn a_missing_permission_ends_with_5_and_says_how_to_get_it_or_do_without() {
     let program = env!("CARGO_BIN_EXE_tidewire");
     assert!(said.contains(&format!("sudo setcap cap_net_raw=ep {program}")), "{said}");
     assert!(said.contains("tcpdump -i lo -U -w - | tidewire watch -r -"), "{said}");
-}
-
-fn interrupt(process: u32) {
-    let status = Command::new("kill").args(["-INT", &process.to_string()]).status().unwrap();
-    assert!(status.success());
 }
 
 /// Whether this process has CAP_NET_RAW, the 13th capability.

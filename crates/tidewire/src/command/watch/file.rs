@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use meter::Meter;
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, IsTerminal as _, Read};
 use std::path::Path;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
@@ -74,7 +74,12 @@ pub(crate) fn open(path: &Path, output: &Output) -> Result<Capture, Failure> {
             Ok(about) if about.is_dir() => {
                 return Err(Failure::failed(format!("{name} is a folder, not a capture")));
             }
-            Ok(about) if about.len() >= WORTH_A_BAR_OCTETS && output.draws_progress() => {
+            // Rows on a terminal show how far it is, and a bar would run into them.
+            Ok(about)
+                if about.len() >= WORTH_A_BAR_OCTETS
+                    && output.draws_progress()
+                    && !io::stdout().is_terminal() =>
+            {
                 Capture::open(bar(about.len()).wrap_read(file))
             }
             _ => Capture::open(file),

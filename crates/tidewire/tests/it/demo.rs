@@ -1,0 +1,32 @@
+//! The demo does everything once and keeps its runs.
+
+use crate::{check_code, records, run, run_in, stdout};
+
+#[test]
+fn the_demo_passes_and_its_runs_can_be_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = run_in(folder.path(), &["demo"]);
+    check_code(&output, 0);
+    let said = stdout(&output);
+    assert!(said.contains("verdict  PASS"), "{said}");
+    assert!(!said.contains('\u{1b}'), "escape codes in a pipe");
+    assert!(said.lines().all(|line| line.chars().count() <= 80), "{said}");
+    let mut runs: Vec<_> = std::fs::read_dir(folder.path().join("runs"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path().display().to_string())
+        .collect();
+    runs.sort();
+    let [measured, predicted] = runs.as_slice() else { panic!("{runs:?}") };
+    let compared = run(&["compare", predicted, measured]);
+    check_code(&compared, 0);
+    assert!(stdout(&compared).contains("delay.mean"));
+}
+
+#[test]
+fn the_demo_in_ndjson_ends_with_its_verdict() {
+    let output = run(&["demo", "--no-save", "--json"]);
+    check_code(&output, 0);
+    let records = records(&output);
+    assert_eq!(records.last().unwrap()["verdict"], "PASS");
+    assert!(records.iter().filter(|record| record["type"] == "step").count() >= 5);
+}
