@@ -7,10 +7,10 @@ use crate::read::{Malformed, Reader};
 use bytes::BufMut;
 use core::fmt;
 
-/// The C/R bit of an SSAP.
-const RESPONSE: u8 = 0x01;
+/// The C/R bit of an SSAP: set in responses.
+pub const RESPONSE: u8 = 0x01;
 /// The P/F bit of a U-format control field.
-const POLL_FINAL: u8 = 0x10;
+pub const POLL_FINAL: u8 = 0x10;
 
 /// What an LLC PDU is, by its control field.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -70,7 +70,9 @@ impl Control {
         }
     }
 
-    const fn u_format(self) -> u8 {
+    /// The control octet of a U-format PDU with a zero P/F bit; 0 for I- and S-format, which have two.
+    #[must_use]
+    pub const fn u_format(self) -> u8 {
         match self {
             Self::Ui => 0x03,
             Self::Xid => 0xAF,

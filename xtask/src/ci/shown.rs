@@ -1,4 +1,5 @@
-//! What of `cargo test -- --show-output` a person wants to read.
+//! What of `cargo test -- --show-output` a person wants to read: failures, what was skipped, and what a test
+//! of many runs has `seen: `.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +21,7 @@ impl Filter {
         } else if let Some(reason) = line.strip_prefix("skipped: ") {
             *self.reasons.entry(reason.to_owned()).or_default() += 1;
         }
-        !self.is_among_successes
+        !self.is_among_successes || line.starts_with("seen: ")
     }
 
     /// Each reason once, with the number of tests that gave it.
@@ -45,6 +46,7 @@ mod tests {
             "",
             "---- a stdout ----",
             "skipped: no captures",
+            "seen: 200 seeds",
             "---- b stdout ----",
             "skipped: no captures",
             "successes:",
@@ -61,6 +63,7 @@ mod tests {
             [
                 "test a ... ok",
                 "",
+                "seen: 200 seeds",
                 "failures:",
                 "---- c stdout ----",
                 "left: 1",

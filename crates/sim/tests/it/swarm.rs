@@ -294,9 +294,9 @@ fn acknowledged_messages_arrive_once_whole_and_in_order_or_the_connection_says_w
         ("frozen reference", total.frozen_reference),
         ("unknown reference", total.unknown_reference),
     ];
-    println!("swarm of {} seeds", seeds.end - seeds.start);
+    println!("seen: a swarm of {} seeds", seeds.end - seeds.start);
     for (mechanism, times) in fired {
-        println!("  {mechanism:24} {times:>8}");
+        println!("seen:   {mechanism:24} {times:>8}");
     }
     if seeds.end - seeds.start >= SEEDS {
         let silent: Vec<_> = fired.iter().filter(|(_, times)| *times == 0).collect();

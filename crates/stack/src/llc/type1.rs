@@ -9,19 +9,13 @@ use bytes::{BufMut, BytesMut};
 use core::convert::Infallible;
 use std::collections::{BTreeSet, VecDeque};
 use wire::addr::{Mac, Sap};
+use wire::llc::{Control, POLL_FINAL, RESPONSE};
 use wire::packet::Packet;
 use wire::time::Instant;
 
-/// UI, with the poll bit zero.
-const UI: u8 = 0x03;
-/// XID, with the poll bit zero.
-const XID: u8 = 0xAF;
-/// TEST, with the poll bit zero.
-const TEST: u8 = 0xE3;
-/// The P/F bit of a U-format control field.
-const POLL_FINAL: u8 = 0x10;
-/// The C/R bit of an SSAP: set in responses.
-const RESPONSE: u8 = 0x01;
+const UI: u8 = Control::Ui.u_format();
+const XID: u8 = Control::Xid.u_format();
+const TEST: u8 = Control::Test.u_format();
 /// XID information: the basic format, class I, no window.
 const XID_CLASS_I: [u8; 3] = [0x81, 0x01, 0x00];
 

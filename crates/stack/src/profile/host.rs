@@ -21,6 +21,8 @@ use crate::tp4::{
 use bytes::Bytes;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use wire::addr::{Mac, Sap};
+use wire::clnp::INACTIVE;
+use wire::mac;
 use wire::packet::Packet;
 use wire::time::Instant;
 
@@ -28,8 +30,6 @@ use wire::time::Instant;
 pub const MESSAGE_SAP: Sap = Sap(0x5C);
 /// The TSAP-ID of the users that make traffic.
 const TSAP: &[u8] = b"tidewire";
-/// The first octet of the inactive subset of CLNP: there is no network header.
-const INACTIVE: u8 = 0x00;
 /// Frames of bulk datagram flows that may be at the medium at a time.
 const FRAMES_AHEAD: usize = 4;
 /// LSDUs for other SAPs that are kept for whoever fetches them.
@@ -209,12 +209,8 @@ impl Host {
     }
 
     fn send_lpdu(&mut self, Lpdu { station, mut packet }: Lpdu) {
-        let [high, low] = (packet.len().min(0xFFFF) as u16).to_be_bytes();
-        let mut header = [0; 14];
-        header[..6].copy_from_slice(&station.0);
-        header[6..12].copy_from_slice(&self.params.address.0);
-        header[12..].copy_from_slice(&[high, low]);
-        packet.prepend(&header);
+        let length = packet.len().min(0xFFFF) as u16;
+        packet.prepend(&mac::header(station, self.params.address, length));
         self.frames.push_back(packet);
     }
 
@@ -481,9 +477,10 @@ impl Station for Host {
             self.foreign += 1;
             return;
         };
-        // Below 1536 it is the length of the LLC PDU, and what follows that is padding.
-        let length = usize::from(u16::from_be_bytes([high, low]));
-        if length >= 1_536 || length > frame.len() {
+        // A length is that of the LLC PDU, and what follows that is padding.
+        let value = u16::from_be_bytes([high, low]);
+        let length = usize::from(value);
+        if value >= mac::FIRST_TYPE || length > frame.len() {
             self.foreign += 1;
             return;
         }

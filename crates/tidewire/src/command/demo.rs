@@ -175,7 +175,7 @@ fn hold(
     };
     let value = |value| quantity::value(found.unit, value);
     let about = format!(
-        "status delay: {} predicted at 10 Mbit/s, {} measured in this process",
+        "status delay: {} predicted at 10 Mbit/s, {} measured here",
         value(found.first),
         value(found.second),
     );
