@@ -131,9 +131,10 @@ impl Way {
         self.is_unbounded
     }
 
-    /// Enforces what both agreed to; nothing where the wire is unbounded.
+    /// Enforces what both agreed to. That is nothing only where both ends are on wires that harm nobody.
     pub(super) fn agree(&mut self, limits: Limits) {
-        self.port.cap(if self.is_unbounded { Cap::Unagreed } else { Cap::Agreed(limits) });
+        let is_free = self.is_unbounded && limits == UNBOUNDED;
+        self.port.cap(if is_free { Cap::Unagreed } else { Cap::Agreed(limits) });
     }
 
     /// Goes back to what needs no agreement, and throws away what waits.

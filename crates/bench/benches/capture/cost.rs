@@ -1,0 +1,45 @@
+//! What work costs: wall time, and time on a processor.
+
+use rustix::param::clock_ticks_per_second;
+use rustix::time::{ClockId, clock_gettime};
+
+/// What reading a capture once costs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cost {
+    pub(crate) wall_seconds: f64,
+    /// User and system time.
+    pub(crate) cpu_seconds: f64,
+}
+
+fn seconds(of: ClockId) -> f64 {
+    let time = clock_gettime(of);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
+
+pub(crate) fn wall_seconds() -> f64 {
+    seconds(ClockId::Monotonic)
+}
+
+/// What `work` costs on this thread.
+pub(crate) fn of<T>(
+    work: impl FnOnce() -> Result<T, Box<dyn core::error::Error>>,
+) -> Result<(T, Cost), Box<dyn core::error::Error>> {
+    let (wall, cpu) = (wall_seconds(), seconds(ClockId::ThreadCPUTime));
+    let result = work()?;
+    let cost = Cost {
+        wall_seconds: wall_seconds() - wall,
+        cpu_seconds: seconds(ClockId::ThreadCPUTime) - cpu,
+    };
+    Ok((result, cost))
+}
+
+/// User and system time of all children that have ended, in steps of a clock tick, commonly 10 ms.
+pub(crate) fn children_cpu_seconds() -> Result<f64, Box<dyn core::error::Error>> {
+    let text = std::fs::read_to_string("/proc/self/stat")?;
+    // The name, in parentheses, may hold anything; what follows begins with the third field.
+    let fields = text.rsplit_once(')').ok_or("no name in /proc/self/stat")?.1;
+    let mut times = fields.split_whitespace().skip(16 - 3);
+    let mut next = || times.next().ok_or("too few fields in /proc/self/stat");
+    let ticks = next()?.parse::<u64>()? + next()?.parse::<u64>()?;
+    Ok(ticks as f64 / clock_ticks_per_second() as f64)
+}

@@ -1,0 +1,38 @@
+//! The peer: `tshark -q -z io,stat,0 -r FILE`, which dissects every frame and counts frames and octets.
+
+use super::cost::{Cost, children_cpu_seconds, wall_seconds};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// What it calls itself, or why it cannot be run.
+pub(crate) fn version() -> Result<String, String> {
+    let output = Command::new("tshark")
+        .arg("--version")
+        .stderr(Stdio::null())
+        .output()
+        .map_err(|error| format!("cannot run tshark: {error}"))?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    text.lines().next().map(str::to_owned).ok_or_else(|| "tshark says no version".to_owned())
+}
+
+/// Runs it once over a capture. Its start is part of the cost.
+pub(crate) fn run(path: &Path, frames: u64) -> Result<Cost, Box<dyn core::error::Error>> {
+    let (wall, cpu) = (wall_seconds(), children_cpu_seconds()?);
+    let output = Command::new("tshark")
+        .args(["-q", "-z", "io,stat,0", "-r"])
+        .arg(path)
+        .stderr(Stdio::null())
+        .output()?;
+    let cost =
+        Cost { wall_seconds: wall_seconds() - wall, cpu_seconds: children_cpu_seconds()? - cpu };
+    let text = String::from_utf8_lossy(&output.stdout);
+    // The row of its table: | 0.0 <> 12.3 | frames | octets |
+    let row = text.lines().find(|line| line.contains("<>"));
+    let counted: Option<u64> = row.and_then(|row| row.split('|').nth(2)?.trim().parse().ok());
+    if counted != Some(frames) {
+        return Err(
+            format!("tshark did not count {frames} frames: {}\n{text}", output.status).into()
+        );
+    }
+    Ok(cost)
+}
