@@ -3,6 +3,7 @@
 
 mod report;
 mod runs;
+mod same_meter;
 
 use bench::scenario::{Setting, Study, Values, load_with};
 

@@ -1,0 +1,84 @@
+//! One meter, three sources: a simulated wire, the capture of it, and a live LAN within this process.
+
+use crate::{QUIET, study};
+use bench::run::{Watch, run_watched, tap};
+use bench::session::local;
+use core::sync::atomic::AtomicBool;
+use core::time::Duration;
+use meter::{Meter, Report, Settings};
+use std::io::Cursor;
+use wire::capture::Capture;
+use wire::dissect::Link;
+use wire::pcapng::Writer;
+
+fn meter() -> Meter {
+    Meter::new(Settings::every(Duration::from_millis(100)))
+}
+
+/// Everything that a report tells.
+fn told(report: &Report) -> String {
+    let metrics: Vec<_> = report.metrics.iter().map(|m| (m.definition.symbol, m.value)).collect();
+    let (from, length) = (report.start, report.length);
+    format!("{:?} {from} {length:?} {:?} {metrics:?}", report.index, report.measures.values())
+}
+
+/// A scenario with retransmissions, copies and frames out of order.
+const BAD: [(&str, &str); 5] = [
+    ("flow.status.messages", "50"),
+    ("flow.status.service", "class-4"),
+    ("faults.loss", "5 %"),
+    ("faults.duplicate", "3 %"),
+    ("faults.reorder", "3 %"),
+];
+
+#[test]
+fn the_meter_reads_a_simulated_wire_as_it_reads_the_capture_of_it() {
+    let study = study(QUIET, &BAD);
+    let mut direct = meter();
+    let mut writer = Writer::new(Vec::new()).unwrap();
+    let interface = writer.interface(Link::Ethernet, "simulated").unwrap();
+    let (mut tap, mut frames) = (tap(), 0);
+    let mut watch = Watch {
+        tap: &mut |passage| {
+            if let Some(seen) = tap.capture(passage) {
+                frames += 1;
+                direct.observe(seen.at, Link::Ethernet, seen.octets, seen.octets.len());
+                writer.write(interface, seen.at, seen.octets, seen.octets.len(), "").unwrap();
+            }
+        },
+        is_interrupted: &|| false,
+    };
+    let sample = run_watched(&study.points[0], "hash", 0, &mut watch).unwrap();
+    let mut capture = Capture::open(Cursor::new(writer.into_inner())).unwrap();
+    let mut from_file = meter();
+    while let Some(record) = capture.next().unwrap() {
+        from_file.observe(record.at, record.link, record.octets, record.original_octets);
+    }
+    let (direct_total, file_total) = (direct.finish(), from_file.finish());
+    assert_eq!(told(&direct_total), told(&file_total));
+    loop {
+        let (one, other) = (direct.take_interval(), from_file.take_interval());
+        assert_eq!(one.as_ref().map(told), other.as_ref().map(told));
+        if one.is_none() {
+            break;
+        }
+    }
+    // Fifty reports in a second, each one TSDU; the faults did what they should for this to mean anything.
+    let values = direct_total.measures.values();
+    let value = |name| values.iter().find(|(found, _)| *found == name).map(|(_, value)| *value);
+    assert_eq!(value("tsdus"), Some(sample.flows[0].delivered));
+    assert!(frames > 100 && value("dt_retransmissions") > Some(0));
+}
+
+#[test]
+fn a_live_lan_in_this_process_delivers_what_the_simulated_one_does() {
+    let study = study(QUIET, &[("flow.status.service", "class-4")]);
+    let point = &study.points[0];
+    let predicted = bench::run::run(point, "hash", 0).unwrap();
+    let measured = local::measure(point, "hash", 0, &AtomicBool::new(false)).unwrap();
+    let fates = |sample: &bench::sample::Sample| {
+        let flow = &sample.flows[0];
+        (flow.sent, flow.delivered, flow.lost, flow.duplicated, flow.out_of_order, flow.damaged)
+    };
+    assert_eq!(fates(&predicted), fates(&measured));
+}
