@@ -66,6 +66,9 @@ pub(crate) struct Demo {
 
 /// `predict`
 #[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  tidewire predict status-csma                     a built-in scenario\n  tidewire predict my.toml -n 30 --seed 7           more runs, another seed\n  tidewire predict my.toml --capture first.pcapng   and the frames of the first run"
+)]
 pub(crate) struct Predict {
     /// A scenario file, or the name of a built-in one.
     pub(crate) scenario: String,
@@ -126,7 +129,10 @@ impl Load {
 
 /// `measure`
 #[derive(Args, Debug)]
-#[command(group = ArgGroup::new("what").required(true).multiple(true).args(["scenario", "to", "udp_peer"]))]
+#[command(
+    group = ArgGroup::new("what").required(true).multiple(true).args(["scenario", "to", "udp_peer"]),
+    after_help = "Examples:\n  tidewire measure status-short                     on a LAN within this process\n  tidewire measure --to 02:00:00:00:00:07 -i eth1 --load bulk --bytes 10MB\n  tidewire measure --udp 127.0.0.1:5001 --udp-peer 127.0.0.1:5002 --load cyclic"
+)]
 pub(crate) struct Measure {
     /// A scenario file, or the name of a built-in one. Without --to it runs on the in-process LAN.
     pub(crate) scenario: Option<String>,
@@ -189,6 +195,9 @@ pub(crate) struct PortOptions {
 
 /// `serve`
 #[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  tidewire serve -i eth1                            as a station of that LAN\n  tidewire serve --udp 127.0.0.1:5002               for another process of this host\n  tidewire serve -i eth1 --fault loss=1% -n 1       losing frames, for one measurement"
+)]
 pub(crate) struct Serve {
     #[command(flatten)]
     pub(crate) port: PortOptions,
@@ -202,7 +211,10 @@ pub(crate) struct Serve {
 
 /// `watch`
 #[derive(Args, Debug)]
-#[command(group = ArgGroup::new("source").required(true).args(["read", "interface"]))]
+#[command(
+    group = ArgGroup::new("source").required(true).args(["read", "interface"]),
+    after_help = "Examples:\n  tidewire watch -r plant.pcapng.gz                 a capture file\n  tidewire watch -i eth1 -t 60s --measure 1s        a live port, for a minute\n  tcpdump -i eth1 -w - | tidewire watch -r -        whatever another tool hears"
+)]
 pub(crate) struct Watch {
     /// Read this capture (pcap or pcapng, also .gz and .zst); "-" is standard input.
     #[arg(short, long, value_name = "FILE")]
@@ -226,7 +238,10 @@ pub(crate) struct Watch {
 
 /// `dissect`
 #[derive(Args, Debug)]
-#[command(group = ArgGroup::new("source").required(true).args(["read", "hex"]))]
+#[command(
+    group = ArgGroup::new("source").required(true).args(["read", "hex"]),
+    after_help = "Examples:\n  tidewire dissect -r plant.pcapng -n 5\n  tidewire dissect 0200000000020200000000010009fefe03000463010102"
+)]
 pub(crate) struct Dissect {
     /// Read this capture; "-" is standard input.
     #[arg(short, long, value_name = "FILE")]
@@ -240,6 +255,9 @@ pub(crate) struct Dissect {
 
 /// `compare`
 #[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  tidewire compare runs/2026-01-01T10-00-00-a runs/2026-01-01T10-05-00-b"
+)]
 pub(crate) struct Compare {
     /// A run folder: the baseline.
     pub(crate) baseline: PathBuf,

@@ -6,6 +6,7 @@ mod compare;
 mod demo;
 mod dissect;
 mod doctor;
+mod documents;
 mod help;
 mod predict;
 mod scenarios;
