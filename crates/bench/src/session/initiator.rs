@@ -246,6 +246,10 @@ impl Initiator<'_, '_> {
             // What arrived is not known, so nothing can be said to be lost.
             flows.iter_mut().for_each(|flow| flow.lost = 0);
         }
+        // When messages arrived one way, only the peer knows: nothing can be said of their deadlines.
+        for flow in flows.iter_mut().filter(|flow| flow.response.count == 0) {
+            flow.missed = None;
+        }
         if let ([flow], Some(peer)) = (flows.as_mut_slice(), known) {
             flow.delivered = peer.delivered;
             flow.lost = flow.sent.saturating_sub(peer.delivered);
