@@ -1,21 +1,32 @@
 //! How fast a shared bus is simulated: simulated seconds per CPU second of this thread.
 //!
 //! 10 Mbit/s, ten Poisson stations with 200 octets of data (218-octet frames with header and FCS)
-//! that offer half of what the bus carries, and one station that reports every 20 ms: 1,000
-//! seconds.
+//! that offer half of what the bus carries, and one station that reports every 20 ms. Beside it the
+//! same traffic in ns-3 (`peers/shared_bus.cc`), if a C++ compiler and ns-3 are there; rounds take
+//! turns, so that both meet the same machine.
+//!
+//! Not the same: ns-3's CSMA never collides and charges neither preamble nor gap; and there every
+//! device hears every frame and drops what is not for it.
+//!
+//! `cargo bench -p tidewire-sim --bench shared_bus`; `TIDEWIRE_SECONDS=1000` simulates so much in
+//! each round.
 
 use bytes::Bytes;
 use core::time::Duration;
-use sim::medium::csma_cd::{CsmaCd, Params};
+use sim::medium::csma_cd::{CsmaCd, Params, Statistics};
 use sim::world::World;
 use stack::machine::Deadline;
 use stack::station::{Frame, Station};
 use stats::rng::Stream;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use wire::addr::Mac;
 use wire::time::Instant;
 
 const BACKGROUND: u32 = 10;
-const SECONDS: u64 = 1_000;
+/// Simulated in each round, unless told otherwise.
+const SECONDS: u64 = 300;
+const ROUNDS: usize = 9;
 /// 50 % of 10^7 bits per second, in frames of 218 octets.
 const FRAMES_PER_SECOND: f64 = 0.5 * 1e7 / (218.0 * 8.0);
 
@@ -80,23 +91,115 @@ fn cpu_seconds() -> Option<f64> {
     Some(nanos / 1e9)
 }
 
-fn main() -> Result<(), Box<dyn core::error::Error>> {
-    let data = Bytes::from(vec![0; 200]);
-    let senders = (0..=BACKGROUND).map(|n| Sender::new(n, &data, n < BACKGROUND)).collect();
+type Failed = Box<dyn core::error::Error>;
+
+/// What one round came to.
+struct Round {
+    sent: u64,
+    received: u64,
+    cpu_seconds: f64,
+}
+
+fn ours(seconds: u64, data: &Bytes) -> Result<(Round, Statistics), Failed> {
+    let senders = (0..=BACKGROUND).map(|n| Sender::new(n, data, n < BACKGROUND)).collect();
     let bus = CsmaCd::new(Params::spread(BACKGROUND as usize + 1, 500.0, 1))?;
     let mut world = World::new(bus, senders)?;
-    let mut passages = 0_u64;
-    let before = cpu_seconds().ok_or("no /proc/self/schedstat: cannot tell CPU time")?;
-    world.run(Instant::from_nanos(SECONDS * 1_000_000_000), |_| passages += 1)?;
-    let took = cpu_seconds().ok_or("no /proc/self/schedstat: cannot tell CPU time")? - before;
-    let statistics = world.medium().statistics();
-    let received: u64 = world.stations().iter().map(|sender| sender.received).sum();
-    println!("simulated {SECONDS} s in {took:.3} CPU s: {:.0} per CPU s", SECONDS as f64 / took);
-    println!("{:.0} ns of CPU per frame", took * 1e9 / passages as f64);
-    println!(
-        "{received} frames received, {:.3} collisions per frame",
-        statistics.collisions as f64 / passages as f64
-    );
-    println!("{statistics:?}");
+    let mut sent = 0_u64;
+    let before = cpu_seconds().ok_or(NO_CLOCK)?;
+    world.run(Instant::from_nanos(seconds * 1_000_000_000), |_| sent += 1)?;
+    let cpu_seconds = cpu_seconds().ok_or(NO_CLOCK)? - before;
+    let received = world.stations().iter().map(|sender| sender.received).sum();
+    Ok((Round { sent, received, cpu_seconds }, *world.medium().statistics()))
+}
+
+const NO_CLOCK: &str = "no /proc/self/schedstat: cannot tell CPU time";
+
+// ---- ns-3 ---------------------------------------------------------------------------------------
+
+const PEER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/peers/shared_bus.cc");
+
+/// Compiles the peer; or says what is missing.
+fn compile(into: &Path) -> Result<PathBuf, String> {
+    let program = into.join("ns3_shared_bus");
+    let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
+    // pkg-config's answer for ns-3 may name packages that are not there, and is not needed.
+    let compiled = Command::new(&compiler)
+        .args(["-std=c++17", "-O2", PEER, "-o"])
+        .arg(&program)
+        .args(["-lns3-csma", "-lns3-network", "-lns3-core"])
+        .output()
+        .map_err(|error| format!("cannot run the C++ compiler {compiler}: {error}"))?;
+    if compiled.status.success() {
+        return Ok(program);
+    }
+    let complaints = String::from_utf8_lossy(&compiled.stderr).into_owned();
+    let first = complaints.lines().find(|line| line.contains("rror")).unwrap_or("no reason given");
+    Err(format!("{compiler} cannot build the peer (Debian: apt install libns3-dev): {first}"))
+}
+
+fn theirs(program: &Path, seconds: u64) -> Result<(Round, u64), Failed> {
+    let output = Command::new(program).arg(seconds.to_string()).output()?;
+    let text = String::from_utf8(output.stdout)?;
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let [sent, received, cpu_seconds, events] = words.as_slice() else {
+        return Err(format!("{}: {} said {text:?}", program.display(), output.status).into());
+    };
+    let (sent, received) = (sent.parse()?, received.parse()?);
+    Ok((Round { sent, received, cpu_seconds: cpu_seconds.parse()? }, events.parse()?))
+}
+
+// ---- results ------------------------------------------------------------------------------------
+
+/// Median, least and most.
+fn spread(figures: impl Iterator<Item = f64>) -> [f64; 3] {
+    let mut figures: Vec<f64> = figures.collect();
+    figures.sort_by(f64::total_cmp);
+    [figures[figures.len() / 2], figures[0], figures[figures.len() - 1]]
+}
+
+fn print(name: &str, rounds: &[Round], seconds: u64) {
+    let per_second = spread(rounds.iter().map(|round| seconds as f64 / round.cpu_seconds));
+    let frames = spread(rounds.iter().map(|round| round.sent as f64 / round.cpu_seconds));
+    let [sent, received] = [rounds[0].sent, rounds[0].received];
+    let [middle, least, most] = per_second;
+    println!("{name:9} {middle:7.1} [{least:.1} to {most:.1}] simulated s per CPU s");
+    let [middle, least, most] = frames.map(|figure| figure / 1e3);
+    println!("{:9} {middle:7.0} [{least:.0} to {most:.0}] thousand frames per CPU s", "");
+    println!("{:9} {sent} frames sent, {received} received in {seconds} s", "");
+}
+
+fn main() -> Result<(), Failed> {
+    let seconds = match std::env::var("TIDEWIRE_SECONDS") {
+        Ok(text) => text.parse()?,
+        Err(_) => SECONDS,
+    };
+    let data = Bytes::from(vec![0; 200]);
+    let peer = compile(Path::new(env!("CARGO_TARGET_TMPDIR")));
+    let (mut our_rounds, mut their_rounds, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut statistics, mut events) = (Statistics::default(), 0);
+    for _ in 0..ROUNDS {
+        let (round, counted) = ours(seconds, &data)?;
+        statistics = counted;
+        if let Ok(program) = &peer {
+            let (their_round, their_events) = theirs(program, seconds)?;
+            events = their_events;
+            ratios.push(their_round.cpu_seconds / round.cpu_seconds);
+            their_rounds.push(their_round);
+        }
+        our_rounds.push(round);
+    }
+    println!("median [least to most] of {ROUNDS} rounds");
+    print("tidewire", &our_rounds, seconds);
+    let per_frame = statistics.collisions as f64 / our_rounds[0].sent as f64;
+    println!("{:9} {per_frame:.3} collisions per frame", "");
+    match peer {
+        Ok(_) => {
+            print("ns-3", &their_rounds, seconds);
+            println!("{:9} no collisions, {events} events", "");
+            let [middle, least, most] = spread(ratios.into_iter());
+            println!("CPU time, ns-3 over tidewire: {middle:.2} [{least:.2} to {most:.2}]");
+        }
+        Err(missing) => println!("ns-3      not run: {missing}"),
+    }
     Ok(())
 }

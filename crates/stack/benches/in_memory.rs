@@ -37,9 +37,14 @@ fn per_segment(run: impl FnOnce()) -> f64 {
     (cpu_nanos() - before) / SEGMENTS as f64
 }
 
-fn median(figures: &mut [f64]) -> f64 {
+/// Median, least and most.
+fn spread(mut figures: Vec<f64>) -> [f64; 3] {
     figures.sort_by(f64::total_cmp);
-    figures[figures.len() / 2]
+    [figures[figures.len() / 2], figures[0], figures[figures.len() - 1]]
+}
+
+fn shown([middle, least, most]: [f64; 3]) -> String {
+    format!("{middle:.0} [{least:.0} to {most:.0}] ns")
 }
 
 // ---- class 4 ------------------------------------------------------------------------------------------
@@ -222,7 +227,8 @@ fn tcp(checksum: bool) -> f64 {
 }
 
 fn main() {
-    let mut rows: Vec<(&str, f64, f64)> = Vec::new();
+    println!("thread CPU time per 1,400-octet segment, median [least to most] of {ROUNDS} rounds");
+    println!("{:34} {:>22} {:>22} {:>7}", "", "class 4", "smoltcp TCP", "ratio");
     for (name, checksum, copies) in [
         ("no checksum, payload handed over", false, false),
         ("no checksum, payload copied once", false, true),
@@ -234,11 +240,8 @@ fn main() {
             ours.push(class4(checksum, copies));
             theirs.push(tcp(checksum));
         }
-        rows.push((name, median(&mut ours), median(&mut theirs)));
-    }
-    println!("thread CPU time per 1,400-octet segment, median of {ROUNDS} alternating rounds");
-    println!("{:34} {:>12} {:>12} {:>7}", "", "class 4", "smoltcp TCP", "ratio");
-    for (name, ours, theirs) in rows {
-        println!("{name:34} {ours:>9.0} ns {theirs:>9.0} ns {:>7.2}", ours / theirs);
+        let (ours, theirs) = (spread(ours), spread(theirs));
+        let ratio = ours[0] / theirs[0];
+        println!("{name:34} {:>22} {:>22} {ratio:>7.2}", shown(ours), shown(theirs));
     }
 }

@@ -1,11 +1,12 @@
 //! How fast a capture file is metered, beside tshark: 5 million frames of class 4 traffic.
 //!
 //! Four readers take turns on one file, each on one thread: records alone; a bare loop of
-//! fixed-offset decoding and one look-up in a hash table, which is what tracking costs at least; the
-//! meter, that is `tidewire watch` without its output; and tshark, in every third round.
+//! fixed-offset decoding and one look-up in a hash table, which is what tracking costs at least;
+//! the meter, that is `tidewire watch` without its output; and tshark, in every third round.
 //!
-//! `cargo bench -p tidewire-bench --bench capture [-- FILE]`. The capture is made in the target folder
-//! and removed; with FILE it is made there and stays, and a FILE that exists is read as it is.
+//! `cargo bench -p tidewire-bench --bench capture [-- FILE]`. The capture is made in the target
+//! folder and removed; with FILE it is made there and stays, and a FILE that exists is read as it
+//! is.
 //! `TIDEWIRE_FRAMES` is how many frames are made.
 
 mod cost;

@@ -1,4 +1,5 @@
-//! The peer: `tshark -q -z io,stat,0 -r FILE`, which dissects every frame and counts frames and octets.
+//! The peer: `tshark -q -z io,stat,0 -r FILE`, which dissects every frame and counts frames and
+//! octets.
 
 use super::cost::{Cost, children_cpu_seconds, wall_seconds};
 use std::path::Path;
