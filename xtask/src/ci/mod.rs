@@ -155,7 +155,23 @@ fn deny(root: &Path, summary: &mut Summary) {
         summary.skipped.push("deny: cargo-deny not installed".to_owned());
         return;
     }
-    summary.command("deny", &mut cargo(root, &["deny", "check"]));
+    summary.command("deny", &mut cargo(root, &["deny", "check", "bans", "licenses", "sources"]));
+    // Known faults of dependencies are looked up in a database that has to be fetched.
+    let mut advisories = cargo(root, &["deny", "check", "advisories"]);
+    let output = advisories.output();
+    let said = output.as_ref().map_or_else(
+        |error| error.to_string(),
+        |output| String::from_utf8_lossy(&output.stderr).into_owned(),
+    );
+    if output.is_ok_and(|output| output.status.success()) {
+        return;
+    }
+    if said.contains("failed to fetch") || said.contains("failed to get") {
+        summary.skipped.push("deny: the database of advisories cannot be fetched".to_owned());
+    } else {
+        println!("{said}");
+        summary.failed.push("deny: advisories".to_owned());
+    }
 }
 
 fn test(root: &Path, summary: &mut Summary) {
