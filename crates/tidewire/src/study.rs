@@ -1,11 +1,13 @@
 //! The scenario a command line names: a file, or one that comes with the program.
 
 use crate::args::RunOptions;
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use bench::folder;
-use bench::scenario::{self, Study, meant};
+use bench::scenario::{self, Scenario, Study, meant};
+
 use bench::scenarios;
+use serde::Serialize;
 use std::fs;
 use std::path::Path;
 
@@ -83,4 +85,22 @@ fn missing(which: &str, error: &std::io::Error) -> Failure {
     }
     Failure::usage(format!("no scenario file and no built-in scenario {which:?}"))
         .with_fix(names(which))
+}
+
+/// The line of NDJSON of `--print-scenario`.
+#[derive(Serialize)]
+#[serde(tag = "type", rename = "scenario")]
+struct Record<'a> {
+    scenario: &'a Scenario,
+}
+
+/// Prints a scenario as it would run, defaults filled in.
+///
+/// # Errors
+/// Where nobody reads.
+pub(crate) fn print(chosen: &Chosen, output: &Output) -> anyhow::Result<Exit> {
+    let scenario = chosen.study.scenario();
+    output.record(&Record { scenario })?;
+    output.line(scenario::to_toml(scenario).trim_end())?;
+    Ok(Exit::Ok)
 }

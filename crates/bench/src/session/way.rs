@@ -163,7 +163,10 @@ pub fn faults(text: &str) -> Result<FaultTable, ScenarioError> {
     let mut lines = vec!["version = 1\ntitle = \"faults\"\n[faults]".to_owned()];
     for part in text.split(',').filter(|part| !part.trim().is_empty()) {
         let (key, value) = part.split_once('=').unwrap_or((part, ""));
-        lines.push(format!("{} = {:?}", key.trim(), value.trim()));
+        let value = value.trim();
+        let is_number = !value.is_empty() && value.bytes().all(|octet| octet.is_ascii_digit());
+        let value = if is_number { value.to_owned() } else { format!("{value:?}") };
+        lines.push(format!("{} = {value}", key.trim()));
     }
     lines.push(REST.to_owned());
     let study = scenario::load(&lines.join("\n"), "faults")?;

@@ -3,6 +3,7 @@
 use crate::args::Help;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
+use serde_json::json;
 
 /// The topics, their first lines, and their texts.
 const TOPICS: [(&str, &str, &str); 8] = [
@@ -22,6 +23,7 @@ pub(crate) fn run(help: &Help, output: &Output) -> anyhow::Result<Exit> {
             "Topics; tidewire help TOPIC prints one. tidewire VERB --help explains a verb.\n",
         )?;
         for (name, about, _) in TOPICS {
+            output.record(&json!({ "type": "topic", "topic": name, "about": about }))?;
             output.line(format_args!("  {name:12} {about}"))?;
         }
         return Ok(Exit::Ok);
@@ -31,6 +33,7 @@ pub(crate) fn run(help: &Help, output: &Output) -> anyhow::Result<Exit> {
         let fix = format!("one of {}", names.join(", "));
         return Err(Failure::usage(format!("no topic {wanted:?}")).with_fix(fix).into());
     };
+    output.record(&json!({ "type": "help", "topic": wanted, "text": text }))?;
     output.line(text.trim_end())?;
     Ok(Exit::Ok)
 }

@@ -7,7 +7,7 @@ use crate::runs::Recording;
 use crate::study::{self, Chosen};
 use crate::{interrupt, quantity, way};
 use bench::analysis::Unit;
-use bench::scenario::{self, Span};
+use bench::scenario::{self, Faults, Span};
 use bench::session::way::{Way, udp_station};
 use bench::session::{initiator, local};
 use serde_json::{Value, json};
@@ -21,12 +21,20 @@ pub(crate) fn run(measure: &Measure, output: &Output) -> anyhow::Result<Exit> {
         None => single(measure)?,
     };
     if measure.run.print_scenario {
-        print!("{}", scenario::to_toml(chosen.study.scenario()));
-        return Ok(Exit::Ok);
+        return study::print(&chosen, output);
     }
     let stop = interrupt::install()?;
     let against = match peer(measure)? {
-        Some(peer) => Against::Peer(Box::new(way::open(&measure.port, 1)?), peer),
+        Some(peer) => {
+            let scenario = chosen.study.scenario();
+            if scenario.background.is_some() || scenario.faults != Faults::NONE {
+                output.remark(
+                    "warning: background and faults of the scenario are not carried out against a \
+                     peer; --fault makes faults here and there",
+                );
+            }
+            Against::Peer(Box::new(way::open(&measure.port, 1)?), peer)
+        }
         None => Against::Nobody,
     };
     carry_out(measure, &chosen, against, stop, output)

@@ -8,10 +8,9 @@ use crate::study::{self, Chosen};
 use crate::{host, interrupt};
 use anyhow::Context;
 use bench::run::{self, Plan, Watch};
-use bench::scenario::{Scenario, Study, to_toml};
+use bench::scenario::Study;
 use core::ops::ControlFlow;
 use indicatif::{ProgressBar, ProgressStyle};
-use serde::Serialize;
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal as _};
 use std::path::Path;
@@ -19,20 +18,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use wire::dissect::Link;
 use wire::pcapng::Writer;
 
-/// The line of NDJSON of `--print-scenario`.
-#[derive(Serialize)]
-#[serde(tag = "type", rename = "scenario")]
-struct Record<'a> {
-    scenario: &'a Scenario,
-}
-
 pub(crate) fn run(options: &Predict, output: &Output) -> anyhow::Result<Exit> {
     let chosen = study::choose(&options.scenario, &options.run, output)?;
     if options.run.print_scenario {
-        let scenario = chosen.study.scenario();
-        output.record(&Record { scenario })?;
-        output.line(to_toml(scenario).trim_end())?;
-        return Ok(Exit::Ok);
+        return study::print(&chosen, output);
     }
     let stop = interrupt::install()?;
     if let Some(path) = &options.capture {
