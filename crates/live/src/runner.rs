@@ -144,7 +144,7 @@ impl Runner {
             let outcome = port.send(&frame)?;
             match outcome {
                 Transmission::Sent => self.counts.sent += 1,
-                Transmission::GivenUp => self.counts.given_up += 1,
+                Transmission::GivenUp | Transmission::Refused => self.counts.given_up += 1,
             }
             station.transmitted(clock::now(), outcome);
         }

@@ -189,6 +189,8 @@ impl<M: Medium, S: Station> World<M, S> {
             self.medium.offer(self.now, station, frame);
             offered = true;
         }
+        let has_buffer = self.stations[station].has_receive_buffer();
+        self.medium.set_receive_buffer(self.now, station, has_buffer);
         match self.stations[station].deadline() {
             Some(deadline) => self.agenda.schedule(station, deadline.at.max(self.now)),
             None => self.agenda.cancel(station),

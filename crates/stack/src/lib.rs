@@ -8,6 +8,7 @@ pub mod fault;
 pub mod llc;
 pub mod load;
 pub mod machine;
+pub mod messaging;
 pub mod profile;
 pub mod rendezvous;
 pub mod station;

@@ -38,6 +38,11 @@ pub trait Station {
     fn poll(&mut self) -> Option<Frame>;
     /// What became of a frame it gave to the medium: called when the medium is done with it.
     fn transmitted(&mut self, _now: Instant, _outcome: Transmission) {}
+    /// Whether its interface has a buffer for the next frame: where not, a ring refuses the frame
+    /// on its behalf. Asked after each call.
+    fn has_receive_buffer(&self) -> bool {
+        true
+    }
 }
 
 /// What became of a frame given to a medium.
@@ -47,4 +52,7 @@ pub enum Transmission {
     Sent,
     /// The MAC gave it up: 16 collisions, say.
     GivenUp,
+    /// It went out whole and came back, but no interface that it was meant for had a buffer for it:
+    /// recognised and not copied (802.5), or refused (ProNET-10).
+    Refused,
 }

@@ -10,6 +10,7 @@ pub mod addr;
 pub mod capture;
 pub mod checksum;
 pub mod clnp;
+pub mod crc16;
 pub mod dissect;
 pub mod llc;
 pub mod mac;

@@ -186,7 +186,7 @@ impl Port for Udp {
         };
         match outcome {
             Transmission::Sent => self.counts.sent += 1,
-            Transmission::GivenUp => self.counts.not_sent += 1,
+            Transmission::GivenUp | Transmission::Refused => self.counts.not_sent += 1,
         }
         Ok(outcome)
     }

@@ -108,4 +108,8 @@ impl<M: Medium> Medium for Faulty<M> {
     fn poll(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
+
+    fn set_receive_buffer(&mut self, now: Instant, station: usize, has: bool) {
+        self.inner.set_receive_buffer(now, station, has);
+    }
 }

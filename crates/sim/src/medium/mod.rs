@@ -33,6 +33,10 @@ pub trait Medium {
     fn deadline(&self) -> Option<Deadline>;
     /// What happened on it; `None` once it has told everything.
     fn poll(&mut self) -> Option<Event>;
+    /// Whether the station's interface has a buffer for the next frame, from now on: a medium on
+    /// which frames come back tells their senders of those that found none. On others it does not
+    /// matter.
+    fn set_receive_buffer(&mut self, _now: Instant, _station: usize, _has: bool) {}
 }
 
 /// What happened on a medium.

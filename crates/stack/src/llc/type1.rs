@@ -1,4 +1,4 @@
-//! LLC type 1 (IEEE 802.2, class I): unacknowledged connectionless service, and the XID and TEST responder.
+//! LLC type 1 (IEEE 802.2): unacknowledged connectionless service, and the XID and TEST responder.
 //!
 //! Without state: an LSDU goes out as one UI, and every UI for a SAP that is open here is delivered. A
 //! station answers XID and TEST commands for its null SAP and its open SAPs, never a response, so that
@@ -16,8 +16,25 @@ use wire::time::Instant;
 const UI: u8 = Control::Ui.u_format();
 const XID: u8 = Control::Xid.u_format();
 const TEST: u8 = Control::Test.u_format();
-/// XID information: the basic format, class I, no window.
-const XID_CLASS_I: [u8; 3] = [0x81, 0x01, 0x00];
+
+/// The types of LLC that a station has, as its XID information says: the basic format, the types, no
+/// window.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Class {
+    /// Type 1 alone.
+    I,
+    /// Types 1 and 3.
+    Iii,
+}
+
+impl Class {
+    const fn information(self) -> [u8; 3] {
+        match self {
+            Self::I => [0x81, 0x01, 0x00],
+            Self::Iii => [0x81, 0x05, 0x00],
+        }
+    }
+}
 
 /// An LLC PDU with the station it goes to or comes from.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -104,16 +121,24 @@ pub struct Counters {
 /// The type 1 machine of a station.
 #[derive(Clone, Debug)]
 pub struct Type1 {
+    class: Class,
     open: BTreeSet<Sap>,
     outputs: VecDeque<Output<Lpdu, Indication, Infallible>>,
     counters: Counters,
 }
 
 impl Type1 {
-    /// A machine with these SAPs open.
+    /// A machine of a class I station with these SAPs open.
     #[must_use]
     pub fn new(open: impl IntoIterator<Item = Sap>) -> Self {
+        Self::of_class(Class::I, open)
+    }
+
+    /// A machine of a station of this class with these SAPs open.
+    #[must_use]
+    pub fn of_class(class: Class, open: impl IntoIterator<Item = Sap>) -> Self {
         Self {
+            class,
             open: open.into_iter().collect(),
             outputs: VecDeque::new(),
             counters: Counters::default(),
@@ -124,6 +149,16 @@ impl Type1 {
     #[must_use]
     pub const fn counters(&self) -> Counters {
         self.counters
+    }
+
+    /// From now on, UIs for this SAP are delivered.
+    pub fn open(&mut self, sap: Sap) {
+        self.open.insert(sap);
+    }
+
+    /// From now on, they are not.
+    pub fn close(&mut self, sap: Sap) {
+        self.open.remove(&sap);
     }
 
     fn send(&mut self, station: Mac, header: [u8; 3], mut packet: Packet) {
@@ -154,7 +189,7 @@ impl Type1 {
         let is_xid = control & !POLL_FINAL == XID;
         let mut information = BytesMut::new();
         if is_xid {
-            information.put_slice(&XID_CLASS_I);
+            information.put_slice(&self.class.information());
         }
         let answer = if is_xid { Packet::new(information.freeze()) } else { data };
         self.counters.answered += 1;
@@ -178,7 +213,7 @@ impl Machine for Type1 {
             }
             Request::Xid { station, destination } => {
                 let mut information = BytesMut::new();
-                information.put_slice(&XID_CLASS_I);
+                information.put_slice(&self.class.information());
                 let header = [destination.0, Sap::NULL.0, XID | POLL_FINAL];
                 self.send(station, header, Packet::new(information.freeze()));
             }
@@ -264,6 +299,29 @@ mod tests {
         assert_eq!(says(&[0xFF, 0x22, 0xE3, 1, 2]), ["send 2201e30102"]);
         assert_eq!(says(&[0x24, 0x22, 0xF3, 1, 2]), [""; 0]);
         assert_eq!(says(&[0x00, 0x23, 0xF3, 1, 2]), ["tested 0102"]);
+    }
+
+    #[test]
+    fn a_station_with_type_3_says_so_and_its_saps_come_and_go() {
+        let mut machine = Type1::of_class(Class::Iii, []);
+        let mut says = |octets: &'static [u8]| {
+            let packet = Packet::new(Bytes::from_static(octets));
+            machine.receive(Instant::ZERO, Lpdu { station: PEER, packet });
+            let said = machine.poll();
+            machine.open(Sap(0x20));
+            said.is_some_and(|output| match output {
+                Output::Send(lpdu) => lpdu.packet.to_bytes().ends_with(&[0x81, 0x05, 0x00]),
+                Output::Deliver(_) => true,
+                Output::Note(never) => match never {},
+            })
+        };
+        assert!(!says(&[0x20, 0x22, 0x03, 7]));
+        assert!(says(&[0x20, 0x22, 0x03, 7]));
+        assert!(says(&[0x20, 0x22, 0xBF, 0x81, 5, 0]));
+        machine.close(Sap(0x20));
+        let packet = Packet::new(Bytes::from_static(&[0x20, 0x22, 0x03, 7]));
+        machine.receive(Instant::ZERO, Lpdu { station: PEER, packet });
+        assert_eq!(machine.poll(), None);
     }
 
     #[test]

@@ -2,5 +2,9 @@
 
 mod conversation;
 mod host;
+mod messenger;
+mod programmed;
 
 pub use host::{Host, HostParams, MESSAGE_SAP, Unitdata};
+pub use messenger::Messenger;
+pub use programmed::Programmed;

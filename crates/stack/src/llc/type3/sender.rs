@@ -1,0 +1,337 @@
+//! The sending side: V(SI) of each association, T1, and the commands that wait.
+
+use super::{
+    Ac, Association, CommandStatus, Counters, First, Indication, Lpdu, Outcome, Outputs, Params,
+    ReplyStatus, Ticket, header,
+};
+use super::{Action, Event, State, transition};
+use crate::machine::{Deadline, Output};
+use bytes::Bytes;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use wire::packet::Packet;
+use wire::time::Instant;
+
+/// A request of the user.
+#[derive(Clone, Debug)]
+pub(super) struct Command {
+    id: u64,
+    priority: u8,
+    transmissions: u32,
+    poll: bool,
+    data: Packet,
+}
+
+impl Command {
+    pub(super) const fn new(
+        id: u64,
+        association: Association,
+        transmissions: u32,
+        poll: bool,
+        data: Packet,
+    ) -> Self {
+        Self { id, priority: association.priority, transmissions, poll, data }
+    }
+}
+
+/// A transmit variable.
+#[derive(Clone, Debug)]
+struct Link {
+    state: State,
+    /// V(SI): the number of the next command, or of the one under way.
+    number: bool,
+    under_way: Option<Command>,
+    waiting: VecDeque<Command>,
+    /// Counts transmissions of this association, so that an old ticket is told from the last one.
+    attempt: u64,
+    /// How often what is under way was sent, and how often it may be.
+    sent: u32,
+    most: u32,
+    /// When T1 runs out.
+    due: Option<Instant>,
+    /// When every copy of the last command is dead: no other is sent before.
+    rest: Instant,
+    /// When T3 runs out, where nothing is under way.
+    until: Instant,
+}
+
+impl Link {
+    const fn is_idle(&self) -> bool {
+        matches!(self.state, State::Unsure | State::Sure)
+    }
+
+    /// Whether it may be forgotten.
+    fn is_unused(&self, now: Instant) -> bool {
+        self.is_idle() && self.waiting.is_empty() && self.rest <= now
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Sender {
+    params: Params,
+    links: BTreeMap<Association, Link>,
+    /// T1 of every association that waits for a response, M of those that wait for copies to die.
+    timers: BTreeSet<(Instant, Association)>,
+    /// Whether an association was forgotten, which its receiver may remember.
+    forgot: bool,
+}
+
+impl Sender {
+    pub(super) const fn new(params: Params) -> Self {
+        Self { params, links: BTreeMap::new(), timers: BTreeSet::new(), forgot: false }
+    }
+
+    pub(super) const fn params(&self) -> &Params {
+        &self.params
+    }
+
+    pub(super) fn deadline(&self) -> Option<Deadline> {
+        self.timers.first().map(|(at, key)| {
+            let rests = self.links.get(key).is_some_and(Link::is_idle);
+            Deadline { at: *at, timer: if rests { "M" } else { "T1" } }
+        })
+    }
+
+    pub(super) fn request(
+        &mut self,
+        now: Instant,
+        association: Association,
+        mut command: Command,
+        outputs: &mut Outputs,
+        counters: &mut Counters,
+    ) {
+        command.transmissions = command.transmissions.clamp(1, self.params.transmissions);
+        let key = self.params.key(association);
+        let refusal = if command.data.len() > self.params.information_octets {
+            Some(Outcome::TooLong)
+        } else if self.has_place(now, key) {
+            None
+        } else {
+            Some(Outcome::QueueFull)
+        };
+        if let Some(outcome) = refusal {
+            tell(outputs, command.id, outcome, 0);
+            return;
+        }
+        let first = match self.params.first {
+            First::AtZero if !self.forgot => State::Sure,
+            First::AtZero | First::Synchronized => State::Unsure,
+        };
+        let link = self.links.entry(key).or_insert_with(|| Link {
+            state: first,
+            number: false,
+            under_way: None,
+            waiting: VecDeque::new(),
+            attempt: 0,
+            sent: 0,
+            most: 0,
+            due: None,
+            rest: Instant::ZERO,
+            until: Instant::MAX,
+        });
+        let place = link.waiting.partition_point(|other| other.priority >= command.priority);
+        link.waiting.insert(place, command);
+        if link.is_idle() && link.until <= now {
+            self.step(now, key, Event::T3RanOut, outputs, counters);
+        }
+        self.go_on(now, key, outputs, counters);
+    }
+
+    /// Begins with what waits, as soon as copies of the last command are dead.
+    fn go_on(
+        &mut self,
+        now: Instant,
+        key: Association,
+        outputs: &mut Outputs,
+        counters: &mut Counters,
+    ) {
+        let Some(link) = self.links.get_mut(&key) else { return };
+        if !link.is_idle() || link.waiting.is_empty() || link.due.is_some() {
+            return;
+        }
+        if now < link.rest {
+            link.due = Some(link.rest);
+            self.timers.insert((link.rest, key));
+        } else {
+            self.step(now, key, Event::Requested, outputs, counters);
+        }
+    }
+
+    /// Whether one more command for the association may wait; forgets another association where
+    /// that makes room.
+    fn has_place(&mut self, now: Instant, key: Association) -> bool {
+        if let Some(link) = self.links.get(&key) {
+            return link.waiting.len() < self.params.waiting;
+        }
+        if self.links.len() >= self.params.associations {
+            self.forgot = true;
+            self.links.retain(|_, link| !link.is_unused(now) || link.until > now);
+        }
+        if self.links.len() >= self.params.associations {
+            let idle = self.links.iter().filter(|(_, link)| link.is_unused(now));
+            let Some(oldest) = idle.min_by_key(|(_, link)| link.until).map(|(key, _)| *key) else {
+                return false;
+            };
+            self.links.remove(&oldest);
+        }
+        true
+    }
+
+    pub(super) fn cancel(
+        &mut self,
+        now: Instant,
+        association: Association,
+        id: u64,
+        outputs: &mut Outputs,
+        counters: &mut Counters,
+    ) {
+        let key = self.params.key(association);
+        let Some(link) = self.links.get_mut(&key) else { return };
+        if link.under_way.as_ref().is_some_and(|command| command.id == id) {
+            self.step(now, key, Event::Cancelled, outputs, counters);
+        } else if let Some(place) = link.waiting.iter().position(|command| command.id == id) {
+            link.waiting.remove(place);
+            tell(outputs, id, Outcome::Cancelled, 0);
+        }
+    }
+
+    /// A response came in.
+    pub(super) fn respond(
+        &mut self,
+        now: Instant,
+        ac: Ac,
+        outputs: &mut Outputs,
+        counters: &mut Counters,
+    ) {
+        let Ac { association, number, poll_final, mut information, .. } = ac;
+        let Some([status]) = information.first().filter(|_| information.strip(1).is_some()) else {
+            counters.malformed += 1;
+            return;
+        };
+        let Some(link) = self.links.get_mut(&association).filter(|link| !link.is_idle()) else {
+            counters.stale_responses += 1;
+            return;
+        };
+        let polled = link.under_way.as_ref().is_some_and(|command| command.poll);
+        if number == link.number || poll_final != polled {
+            counters.stale_responses += 1;
+            return;
+        }
+        if link.state == State::Exchanging {
+            let command = link.under_way.take().expect("a command is under way while exchanging");
+            let outcome = Outcome::Responded {
+                command: CommandStatus::of(status),
+                reply: ReplyStatus::of(status),
+                data: information,
+            };
+            tell(outputs, command.id, outcome, link.sent);
+        }
+        self.step(now, association, Event::Acknowledged, outputs, counters);
+    }
+
+    pub(super) fn transmitted(&mut self, now: Instant, ticket: Ticket) {
+        let key = self.params.key(ticket.association);
+        let Some(link) = self.links.get_mut(&key) else { return };
+        if link.is_idle() || link.attempt != ticket.attempt || link.due.is_some() {
+            return;
+        }
+        let at = now + self.params.acknowledgement_time;
+        link.due = Some(at);
+        link.rest = now + self.params.lifetime;
+        self.timers.insert((at, key));
+    }
+
+    pub(super) fn expire(&mut self, now: Instant, outputs: &mut Outputs, counters: &mut Counters) {
+        while let Some((at, key)) = self.timers.first().copied()
+            && at <= now
+        {
+            self.timers.remove(&(at, key));
+            let link = self.links.get_mut(&key).expect("an association whose T1 runs is kept");
+            link.due = None;
+            if link.is_idle() {
+                self.go_on(now, key, outputs, counters);
+                continue;
+            }
+            let event = if link.sent < link.most { Event::T1RanOut } else { Event::GaveUp };
+            self.step(now, key, event, outputs, counters);
+        }
+    }
+
+    /// Carries out what the table says, and goes on with what waits.
+    fn step(
+        &mut self,
+        now: Instant,
+        key: Association,
+        event: Event,
+        outputs: &mut Outputs,
+        counters: &mut Counters,
+    ) {
+        let link =
+            self.links.get_mut(&key).expect("an event is one of an association that is kept");
+        let Some((next, action)) = transition(link.state, event) else { return };
+        link.state = next;
+        match action {
+            Action::Synchronize => {
+                let first = link.waiting.front().expect("something was requested");
+                (link.sent, link.most) = (0, first.transmissions);
+                counters.synchronizations += 1;
+                counters.commands += 1;
+            }
+            Action::Send => {
+                let command = link.waiting.pop_front().expect("something was requested");
+                (link.sent, link.most) = (0, command.transmissions);
+                link.under_way = Some(command);
+                counters.commands += 1;
+            }
+            Action::SendAgain => counters.sent_again += 1,
+            Action::Toggle | Action::Confirm => {
+                link.number = !link.number;
+                link.under_way = None;
+            }
+            Action::Fail => {
+                counters.gave_up += 1;
+                let command = link.under_way.take().or_else(|| link.waiting.pop_front());
+                if let Some(command) = command {
+                    tell(outputs, command.id, Outcome::NoAcknowledgement, link.sent);
+                }
+            }
+            Action::Abandon => {
+                if let Some(command) = &link.under_way {
+                    tell(outputs, command.id, Outcome::Cancelled, link.sent);
+                }
+                // It stays, since a response must have its F bit; it is not sent again.
+                link.most = link.sent;
+            }
+            Action::Settle => link.under_way = None,
+        }
+        if matches!(action, Action::Synchronize | Action::Send | Action::SendAgain) {
+            hand_down(link, key, outputs);
+        } else if link.is_idle() {
+            link.until = now + self.params.transmit_lifetime;
+            if let Some(due) = link.due.take() {
+                self.timers.remove(&(due, key));
+            }
+            self.go_on(now, key, outputs, counters);
+        }
+    }
+}
+
+fn tell(outputs: &mut Outputs, id: u64, outcome: Outcome, transmissions: u32) {
+    outputs.push_back(Output::Deliver(Indication::Status { id, outcome, transmissions }));
+}
+
+/// Sends what is under way: the user's command, or one without LSDU.
+fn hand_down(link: &mut Link, key: Association, outputs: &mut Outputs) {
+    link.attempt += 1;
+    link.sent += 1;
+    let (request, poll, data, priority) = match &link.under_way {
+        Some(command) => (Some(command.id), command.poll, command.data.clone(), command.priority),
+        None => {
+            let priority = link.waiting.front().map_or(key.priority, |first| first.priority);
+            (None, false, Packet::new(Bytes::new()), priority)
+        }
+    };
+    let mut packet = data;
+    packet.prepend(&header(key, 0, link.number, poll));
+    let ticket = Some(Ticket { request, association: key, attempt: link.attempt });
+    outputs.push_back(Output::Send(Lpdu { station: key.station, priority, packet, ticket }));
+}

@@ -1,0 +1,593 @@
+//! The machine: sockets above LLC types 1 and 3 above the queues.
+
+use super::check;
+use super::queue::{Queues, Whose};
+use super::socket::{OperationId, Options, Priority, Receive, Socket, Transmit};
+use super::{
+    Address, Completion, Counters, Failure, Indication, Message, Outcome, Params, Side, SideState,
+    is_socket, sap,
+};
+use crate::llc::type1::{self, Class, Type1};
+use crate::llc::type3::{self, Association, CommandStatus, Lpdu, Type3};
+use crate::machine::{Deadline, Machine, Output};
+use crate::station::Transmission;
+use bytes::Bytes;
+use core::convert::Infallible;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use wire::addr::{Mac, Sap};
+use wire::crc16::CHECK_OCTETS;
+use wire::packet::Packet;
+use wire::time::Instant;
+
+/// What a timer is for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Timed {
+    /// The time that a transmission may take.
+    Transmit,
+    /// The time that a reception may wait.
+    Receive,
+    /// The next attempt at a receiver that had no buffer.
+    Again,
+}
+
+impl Timed {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Transmit => "transmit time",
+            Self::Receive => "receive time",
+            Self::Again => "receiver without buffer",
+        }
+    }
+}
+
+/// The messaging of a station.
+///
+/// A machine whose requests are methods, since each says at once whether it was accepted. It hands
+/// out one LPDU, and the next only after [`Messaging::transmitted`].
+#[derive(Clone, Debug)]
+pub struct Messaging {
+    params: Params,
+    sockets: BTreeMap<u8, Socket>,
+    datagrams: Type1,
+    acknowledged: Type3,
+    queues: Queues,
+    /// What the MAC has.
+    ahead: Option<Whose>,
+    timers: BTreeSet<(Instant, Timed, OperationId)>,
+    operations: u64,
+    indications: VecDeque<Indication>,
+    counters: Counters,
+}
+
+impl Messaging {
+    /// The messaging of a station without open sockets.
+    ///
+    /// # Errors
+    /// Where LLC's parameters cannot be.
+    pub fn new(params: Params) -> Result<Self, type3::Invalid> {
+        Ok(Self {
+            params,
+            sockets: BTreeMap::new(),
+            datagrams: Type1::of_class(Class::Iii, []),
+            acknowledged: Type3::new(params.link)?,
+            queues: Queues::default(),
+            ahead: None,
+            timers: BTreeSet::new(),
+            operations: 0,
+            indications: VecDeque::new(),
+            counters: Counters::default(),
+        })
+    }
+
+    /// How often things happened.
+    #[must_use]
+    pub const fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Its LLC type 3, to be read.
+    #[must_use]
+    pub const fn acknowledged(&self) -> &Type3 {
+        &self.acknowledged
+    }
+
+    /// Its LLC type 1, to be read.
+    #[must_use]
+    pub const fn datagrams(&self) -> &Type1 {
+        &self.datagrams
+    }
+
+    // ---- operations -------------------------------------------------------------------------------
+
+    /// Opens a socket with [`Options::plain`].
+    pub fn open(&mut self, now: Instant, socket: u8) -> Outcome {
+        if !is_socket(socket) {
+            return Outcome::InvalidSocket;
+        }
+        if self.sockets.contains_key(&socket) {
+            return Outcome::DuplicateSocket;
+        }
+        if self.sockets.len() >= self.params.sockets {
+            return Outcome::TooManySockets;
+        }
+        self.sockets.insert(socket, Socket::new());
+        self.datagrams.open(sap(socket));
+        self.acknowledged.request(now, type3::Request::Open { sap: sap(socket) });
+        Outcome::Accepted
+    }
+
+    /// Closes a socket on which no operation is pending.
+    pub fn close(&mut self, now: Instant, socket: u8) -> Outcome {
+        match self.sockets.get(&socket) {
+            None => return Outcome::InvalidSocket,
+            Some(open) if !open.transmits.is_empty() || !open.receives.is_empty() => {
+                return Outcome::SocketBusy;
+            }
+            Some(open) => self.counters.never_taken += open.received.len() as u64,
+        }
+        self.sockets.remove(&socket);
+        self.datagrams.close(sap(socket));
+        self.acknowledged.request(now, type3::Request::Close { sap: sap(socket) });
+        Outcome::Accepted
+    }
+
+    /// Resets and closes every socket.
+    pub fn close_all(&mut self, now: Instant) {
+        while let Some(socket) = self.sockets.first_key_value().map(|(socket, _)| *socket) {
+            for side in [Side::Transmit, Side::Receive] {
+                let _ = self.reset(now, socket, side);
+            }
+            let _ = self.close(now, socket);
+        }
+    }
+
+    /// Sets what the socket's operations are like from now on.
+    pub fn option(&mut self, socket: u8, options: Options) -> Outcome {
+        let Some(open) = self.sockets.get_mut(&socket) else { return Outcome::InvalidSocket };
+        open.options = options;
+        Outcome::Accepted
+    }
+
+    /// Transmits a message from a socket.
+    pub fn transmit(&mut self, now: Instant, socket: u8, to: Address, data: Bytes) -> Outcome {
+        let Some(open) = self.sockets.get_mut(&socket) else { return Outcome::InvalidSocket };
+        let options = open.options;
+        let no_group = options.acknowledged && to.station.is_group();
+        if !is_socket(to.socket) || no_group {
+            return Outcome::InvalidSocket;
+        }
+        if open.transmits.len() >= options.pending_transmits.min(self.params.link.waiting) {
+            return Outcome::SocketBusy;
+        }
+        let check_octets = if options.crc { CHECK_OCTETS } else { 0 };
+        if data.len() + check_octets > self.params.link.information_octets {
+            return Outcome::TooLarge;
+        }
+        let id = OperationId { socket, number: self.operations };
+        self.operations += 1;
+        let due = options.transmit_time.map(|time| now + time);
+        self.timers.extend(due.map(|due| (due, Timed::Transmit, id)));
+        open.transmits.push_back(Transmit {
+            id,
+            sequence: open.accepted,
+            to,
+            data: if options.crc { check::with_crc(&data) } else { Packet::new(data) },
+            priority: options.priority,
+            acknowledged: options.acknowledged,
+            in_progress: false,
+            left: options.transmissions.max(1),
+            due,
+            again: None,
+        });
+        open.accepted += 1;
+        self.send(now, id);
+        self.settle(now);
+        Outcome::Accepted
+    }
+
+    /// Enables the reception of one message of at most so many octets.
+    pub fn enable_reception(&mut self, now: Instant, socket: u8, octets: usize) -> Outcome {
+        let Some(open) = self.sockets.get_mut(&socket) else { return Outcome::InvalidSocket };
+        if open.receives.len() + open.received.len() >= open.options.pending_receives {
+            return Outcome::SocketBusy;
+        }
+        let check_octets = if open.options.crc { CHECK_OCTETS } else { 0 };
+        let octets = octets.saturating_add(check_octets);
+        if octets > self.params.link.information_octets {
+            return Outcome::TooLarge;
+        }
+        let id = OperationId { socket, number: self.operations };
+        self.operations += 1;
+        let due = open.options.receive_time.map(|time| now + time);
+        self.timers.extend(due.map(|due| (due, Timed::Receive, id)));
+        open.receives.push_back(Receive { id, octets, due });
+        self.tell_buffer(now, socket);
+        Outcome::Accepted
+    }
+
+    /// The oldest message that arrived at a socket and was not taken yet.
+    pub fn take(&mut self, socket: u8) -> Option<Message> {
+        self.sockets.get_mut(&socket)?.received.pop_front()
+    }
+
+    /// Takes back every operation that is pending on a side. A message that the MAC has, or whose
+    /// acknowledgement is awaited, may be delivered all the same.
+    pub fn reset(&mut self, now: Instant, socket: u8, side: Side) -> Outcome {
+        let Some(open) = self.sockets.get_mut(&socket) else { return Outcome::InvalidSocket };
+        match side {
+            Side::Transmit => {
+                open.transmitted = Completion::Done;
+                for transmit in core::mem::take(&mut open.transmits) {
+                    self.withdraw(now, &transmit);
+                }
+            }
+            Side::Receive => {
+                open.reception = Completion::Done;
+                for Receive { id, due, .. } in core::mem::take(&mut open.receives) {
+                    due.map(|due| self.timers.remove(&(due, Timed::Receive, id)));
+                }
+                self.tell_buffer(now, socket);
+            }
+        }
+        self.settle(now);
+        Outcome::Accepted
+    }
+
+    /// The state of a socket's side.
+    ///
+    /// # Errors
+    /// [`Outcome::InvalidSocket`] where the socket is not open.
+    pub fn status(&self, socket: u8, side: Side) -> Result<SideState, Outcome> {
+        let open = self.sockets.get(&socket).ok_or(Outcome::InvalidSocket)?;
+        Ok(match side {
+            Side::Transmit => match open.transmits.front() {
+                Some(oldest) if oldest.in_progress => SideState::InProgress,
+                Some(_) => SideState::Pending,
+                None => open.transmitted.state(),
+            },
+            Side::Receive if !open.receives.is_empty() => SideState::Pending,
+            Side::Receive => open.reception.state(),
+        })
+    }
+
+    /// Why the last operation of a side failed, where it did.
+    #[must_use]
+    pub fn failure(&self, socket: u8, side: Side) -> Option<Failure> {
+        let open = self.sockets.get(&socket)?;
+        let last = match side {
+            Side::Transmit => open.transmitted,
+            Side::Receive => open.reception,
+        };
+        match last {
+            Completion::Failed(failure) => Some(failure),
+            Completion::Done | Completion::TimedOut => None,
+        }
+    }
+
+    /// What a user is told next. (The same as [`Machine::poll`] delivers, without an LPDU.)
+    pub fn indication(&mut self) -> Option<Indication> {
+        self.indications.pop_front()
+    }
+
+    /// The MAC is done with the LPDU it was handed.
+    pub fn transmitted(&mut self, now: Instant, outcome: Transmission) {
+        match self.ahead.take() {
+            Some(Whose::Datagram(id)) => self.datagram_transmitted(now, id, outcome),
+            Some(Whose::Command(ticket)) => self.acknowledged.transmitted(now, ticket, outcome),
+            Some(Whose::Answer) | None => {}
+        }
+        self.settle(now);
+    }
+
+    // ---- transmissions ----------------------------------------------------------------------------
+
+    fn transmission(&mut self, id: OperationId) -> Option<&mut Transmit> {
+        let open = self.sockets.get_mut(&id.socket)?;
+        open.transmits.iter_mut().find(|transmit| transmit.id == id)
+    }
+
+    /// Hands a transmission to LLC.
+    fn send(&mut self, now: Instant, id: OperationId) {
+        let Some(transmit) = self.transmission(id) else { return };
+        transmit.again = None;
+        let (to, data, priority) = (transmit.to, transmit.data.clone(), transmit.priority);
+        let (local, remote) = (sap(id.socket), sap(to.socket));
+        if transmit.acknowledged {
+            let transmissions = transmit.left;
+            let association = association(local, to.station, remote, priority);
+            let id = id.request();
+            let request = type3::Request::DataAck { id, association, transmissions, data };
+            return self.acknowledged.request(now, request);
+        }
+        let (station, destination, source) = (to.station, remote, local);
+        let request = type1::Request::Unitdata { station, destination, source, data };
+        self.datagrams.request(now, request);
+        while let Some(output) = self.datagrams.poll() {
+            if let Output::Send(type1::Lpdu { station, packet }) = output {
+                let priority_number = priority.number();
+                let lpdu = Lpdu { station, priority: priority_number, packet, ticket: None };
+                self.queues.put(priority, Whose::Datagram(id), lpdu);
+            }
+        }
+    }
+
+    fn datagram_transmitted(&mut self, now: Instant, id: OperationId, outcome: Transmission) {
+        let Some(transmit) = self.transmission(id) else { return };
+        transmit.left = transmit.left.saturating_sub(1);
+        let completion = match outcome {
+            Transmission::Sent => Completion::Done,
+            Transmission::GivenUp | Transmission::Refused if transmit.left > 0 => {
+                transmit.in_progress = false;
+                return self.send(now, id);
+            }
+            Transmission::GivenUp | Transmission::Refused => {
+                Completion::Failed(Failure::NotTransmitted)
+            }
+        };
+        self.complete(id, completion);
+    }
+
+    /// LLC type 3 says what became of a command.
+    fn command_over(&mut self, now: Instant, id: OperationId, outcome: type3::Outcome, used: u32) {
+        let again = now + self.params.link.acknowledgement_time;
+        let Some(transmit) = self.transmission(id) else { return };
+        transmit.left = transmit.left.saturating_sub(used.max(1));
+        let completion = match outcome {
+            type3::Outcome::Responded { command: CommandStatus::Accepted, .. } => Completion::Done,
+            type3::Outcome::Responded { command, .. } => {
+                if command.may_pass() && transmit.left > 0 {
+                    transmit.in_progress = false;
+                    transmit.again = Some(again);
+                    self.timers.insert((again, Timed::Again, id));
+                    return;
+                }
+                Completion::Failed(Failure::Refused(command))
+            }
+            type3::Outcome::NoAcknowledgement => Completion::Failed(Failure::NoAcknowledgement),
+            // Nobody but this side cancels, and then the transmission is gone.
+            type3::Outcome::Cancelled => return,
+            // The length was looked at before.
+            type3::Outcome::QueueFull | type3::Outcome::TooLong => {
+                Completion::Failed(Failure::NoVariable)
+            }
+        };
+        self.complete(id, completion);
+    }
+
+    /// Takes a transmission from below.
+    fn withdraw(&mut self, now: Instant, transmit: &Transmit) {
+        let Transmit { id, to, priority, due, again, .. } = *transmit;
+        due.map(|due| self.timers.remove(&(due, Timed::Transmit, id)));
+        again.map(|again| self.timers.remove(&(again, Timed::Again, id)));
+        if transmit.acknowledged {
+            let association = association(sap(id.socket), to.station, sap(to.socket), priority);
+            let request = type3::Request::Cancel { id: id.request(), association };
+            self.acknowledged.request(now, request);
+        } else {
+            self.queues.take_back(priority, id);
+        }
+    }
+
+    /// A transmission is over.
+    fn complete(&mut self, id: OperationId, completion: Completion) -> Option<Transmit> {
+        let open = self.sockets.get_mut(&id.socket)?;
+        let place = open.transmits.iter().position(|transmit| transmit.id == id)?;
+        let transmit = open.transmits.remove(place)?;
+        transmit.due.map(|due| self.timers.remove(&(due, Timed::Transmit, id)));
+        open.transmitted = completion;
+        if open.options.transmit_indication {
+            let Transmit { sequence, .. } = transmit;
+            let indication = Indication::Transmitted { socket: id.socket, sequence, completion };
+            self.indications.push_back(indication);
+        }
+        Some(transmit)
+    }
+
+    // ---- receptions -------------------------------------------------------------------------------
+
+    /// Tells LLC type 3 what buffer the next LSDU for a socket meets.
+    fn tell_buffer(&mut self, now: Instant, socket: u8) {
+        let Some(open) = self.sockets.get(&socket) else { return };
+        let octets = open.receives.front().map(|receive| receive.octets);
+        let request = type3::Request::Buffer { sap: sap(socket), octets };
+        self.acknowledged.request(now, request);
+    }
+
+    /// The oldest reception of a socket is over.
+    fn received(&mut self, now: Instant, socket: u8, completion: Completion) {
+        let Some(open) = self.sockets.get_mut(&socket) else { return };
+        let Some(Receive { id, due, .. }) = open.receives.pop_front() else { return };
+        due.map(|due| self.timers.remove(&(due, Timed::Receive, id)));
+        open.reception = completion;
+        if open.options.receive_indication {
+            self.indications.push_back(Indication::Received { socket, completion });
+        }
+        self.tell_buffer(now, socket);
+    }
+
+    /// An LSDU came for a socket that has a buffer for it.
+    fn deliver(&mut self, now: Instant, socket: u8, from: Address, mut data: Packet) {
+        let Some(open) = self.sockets.get_mut(&socket) else { return };
+        if open.options.crc {
+            data.truncate(data.len().saturating_sub(CHECK_OCTETS));
+        }
+        open.received.push_back(Message { from, data });
+        self.received(now, socket, Completion::Done);
+    }
+
+    fn datagram(&mut self, now: Instant, socket: u8, from: Address, data: Packet) {
+        let Some(open) = self.sockets.get(&socket) else { return };
+        if open.options.crc && !check::is_good(&data) {
+            self.counters.bad_crc += 1;
+            return;
+        }
+        match open.receives.front() {
+            None => self.counters.no_buffer += 1,
+            Some(receive) if data.len() > receive.octets => {
+                self.counters.overruns += 1;
+                self.received(now, socket, Completion::Failed(Failure::BufferTooSmall));
+            }
+            Some(_) => self.deliver(now, socket, from, data),
+        }
+    }
+
+    /// Whether an LPDU is a command of type 3 for a socket with CRC, and is damaged.
+    fn is_damaged(&self, packet: &Packet) -> bool {
+        let Some(socket) = check::command_for(packet) else { return false };
+        let wants_crc = self.sockets.get(&socket).is_some_and(|open| open.options.crc);
+        let mut data = packet.clone();
+        wants_crc && data.strip(3).is_some() && !data.is_empty() && !check::is_good(&data)
+    }
+
+    // ---- the loop ---------------------------------------------------------------------------------
+
+    /// Moves everything that LLC has to say until it is silent.
+    fn settle(&mut self, now: Instant) {
+        loop {
+            if let Some(output) = self.acknowledged.poll() {
+                match output {
+                    Output::Send(lpdu) => self.enqueue(lpdu),
+                    Output::Deliver(indication) => self.acknowledged_says(now, indication),
+                    Output::Note(never) => match never {},
+                }
+            } else if let Some(output) = self.datagrams.poll() {
+                match output {
+                    Output::Send(type1::Lpdu { station, packet }) => {
+                        let priority = Priority::HIGHEST.number();
+                        self.enqueue(Lpdu { station, priority, packet, ticket: None });
+                    }
+                    Output::Deliver(indication) => self.datagrams_say(now, indication),
+                    Output::Note(never) => match never {},
+                }
+            } else {
+                return;
+            }
+        }
+    }
+
+    fn enqueue(&mut self, lpdu: Lpdu) {
+        let priority = Priority::new(lpdu.priority).unwrap_or(Priority::HIGHEST);
+        match lpdu.ticket {
+            Some(ticket) => self.queues.put(priority, Whose::Command(ticket), lpdu),
+            None => self.counters.answers_dropped += u64::from(!self.queues.answer(lpdu)),
+        }
+    }
+
+    fn acknowledged_says(&mut self, now: Instant, indication: type3::Indication) {
+        match indication {
+            type3::Indication::Data { association, data } => {
+                let from = Address { station: association.station, socket: association.remote.0 };
+                self.deliver(now, association.local.0, from, data);
+            }
+            type3::Indication::Overrun { association, .. } => {
+                let completion = Completion::Failed(Failure::BufferTooSmall);
+                self.received(now, association.local.0, completion);
+            }
+            type3::Indication::Status { id, outcome, transmissions } => {
+                self.command_over(now, OperationId::of_request(id), outcome, transmissions);
+            }
+            // Sockets store no replies.
+            type3::Indication::Replied { .. } => {}
+        }
+    }
+
+    fn datagrams_say(&mut self, now: Instant, indication: type1::Indication) {
+        let type1::Indication::Unitdata { station, destination, source, data } = indication else {
+            return;
+        };
+        let from = Address { station, socket: source.0 };
+        if destination != Sap::GLOBAL {
+            return self.datagram(now, destination.0, from, data);
+        }
+        let all: Vec<u8> = self.sockets.keys().copied().collect();
+        all.into_iter().for_each(|socket| self.datagram(now, socket, from, data.clone()));
+    }
+
+    fn ran_out(&mut self, now: Instant, timed: Timed, id: OperationId) {
+        match timed {
+            Timed::Again => self.send(now, id),
+            Timed::Transmit => {
+                if let Some(transmit) = self.complete(id, Completion::TimedOut) {
+                    self.withdraw(now, &transmit);
+                }
+            }
+            Timed::Receive => {
+                let Some(open) = self.sockets.get_mut(&id.socket) else { return };
+                let Some(place) = open.receives.iter().position(|receive| receive.id == id) else {
+                    return;
+                };
+                // The one that waited longest is served first, so this one becomes the first.
+                if let Some(receive) = open.receives.remove(place) {
+                    open.receives.push_front(receive);
+                }
+                self.received(now, id.socket, Completion::TimedOut);
+            }
+        }
+    }
+}
+
+fn association(local: Sap, station: Mac, remote: Sap, priority: Priority) -> Association {
+    Association { local, station, remote, priority: priority.number() }
+}
+
+impl Machine for Messaging {
+    type Request = Infallible;
+    type Indication = Indication;
+    type Pdu = Lpdu;
+    type Note = Infallible;
+
+    fn request(&mut self, _now: Instant, request: Infallible) {
+        match request {}
+    }
+
+    fn receive(&mut self, now: Instant, lpdu: Lpdu) {
+        if !check::is_acknowledged(&lpdu.packet) {
+            let Lpdu { station, packet, .. } = lpdu;
+            self.datagrams.receive(now, type1::Lpdu { station, packet });
+        } else if self.is_damaged(&lpdu.packet) {
+            // As if the FCS had been wrong: no acknowledgement, so that it comes again.
+            self.counters.bad_crc += 1;
+        } else {
+            self.acknowledged.receive(now, lpdu);
+        }
+        self.settle(now);
+    }
+
+    fn expire(&mut self, now: Instant) {
+        self.acknowledged.expire(now);
+        self.settle(now);
+        while let Some((at, timed, id)) = self.timers.first().copied()
+            && at <= now
+        {
+            self.timers.remove(&(at, timed, id));
+            self.ran_out(now, timed, id);
+            self.settle(now);
+        }
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        let own =
+            self.timers.first().map(|(at, timed, _)| Deadline { at: *at, timer: timed.name() });
+        Deadline::earlier(self.acknowledged.deadline(), own)
+    }
+
+    fn poll(&mut self) -> Option<Output<Lpdu, Indication, Infallible>> {
+        if let Some(indication) = self.indications.pop_front() {
+            return Some(Output::Deliver(indication));
+        }
+        if self.ahead.is_some() {
+            return None;
+        }
+        let (whose, lpdu) = self.queues.next()?;
+        self.ahead = Some(whose);
+        let id = match whose {
+            Whose::Datagram(id) => Some(id),
+            Whose::Command(ticket) => ticket.request.map(OperationId::of_request),
+            Whose::Answer => None,
+        };
+        if let Some(transmit) = id.and_then(|id| self.transmission(id)) {
+            transmit.in_progress = true;
+        }
+        Some(Output::Send(lpdu))
+    }
+}

@@ -1,0 +1,67 @@
+//! A messenger together with the program that uses it: the same text runs simulated and live.
+
+use super::Messenger;
+use crate::machine::Deadline;
+use crate::station::{Frame, Station, Transmission};
+use wire::addr::Mac;
+use wire::time::Instant;
+
+/// A station that runs a program.
+///
+/// The program is called once before all else, after everything that happens to the station, and
+/// at the time that it named last; it does what it wants with the messenger, and says when it wants
+/// to be called at the latest.
+#[derive(Clone, Debug)]
+pub struct Programmed<F> {
+    messenger: Messenger,
+    program: F,
+    /// When the program wants to be called.
+    wake: Option<Instant>,
+}
+
+impl<F: FnMut(&mut Messenger, Instant) -> Option<Instant>> Programmed<F> {
+    /// A station with this program.
+    pub const fn new(messenger: Messenger, program: F) -> Self {
+        Self { messenger, program, wake: Some(Instant::ZERO) }
+    }
+
+    /// Its messenger, to be read.
+    #[must_use]
+    pub const fn messenger(&self) -> &Messenger {
+        &self.messenger
+    }
+
+    fn call(&mut self, now: Instant) {
+        self.wake = (self.program)(&mut self.messenger, now);
+    }
+}
+
+impl<F: FnMut(&mut Messenger, Instant) -> Option<Instant>> Station for Programmed<F> {
+    fn addr(&self) -> Mac {
+        self.messenger.addr()
+    }
+
+    fn receive(&mut self, now: Instant, frame: Frame) {
+        self.messenger.receive(now, frame);
+        self.call(now);
+    }
+
+    fn expire(&mut self, now: Instant) {
+        self.messenger.expire(now);
+        self.call(now);
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        let program = self.wake.map(|at| Deadline { at, timer: "program" });
+        Deadline::earlier(self.messenger.deadline(), program)
+    }
+
+    fn poll(&mut self) -> Option<Frame> {
+        self.messenger.poll()
+    }
+
+    fn transmitted(&mut self, now: Instant, outcome: Transmission) {
+        self.messenger.transmitted(now, outcome);
+        self.call(now);
+    }
+}
