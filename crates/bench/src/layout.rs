@@ -1,7 +1,7 @@
 //! From a scenario to stations with addresses and flows, for simulated and live runs alike.
 
 use crate::collect::{Clocks, Collector, Cut, Watched};
-use crate::scenario::{LLC_OCTETS, Medium, Pattern, Scenario, Service, Warmup};
+use crate::scenario::{LLC_OCTETS, Pattern, Scenario, Service, Warmup};
 use core::time::Duration;
 use stack::load::{self, FlowId};
 use stack::profile::HostParams;
@@ -19,7 +19,7 @@ pub struct Place {
     pub host: HostParams,
     /// What it sends.
     pub flows: Vec<load::Flow>,
-    /// Where on the bus it is, in metres; zero on media without a bus.
+    /// Where on the bus or ring it is, in metres; zero on media without places.
     pub metres: f64,
 }
 
@@ -45,11 +45,6 @@ pub fn lay_out(scenario: &Scenario, seed: u64) -> Layout {
     let stations = scenario.all_stations();
     let background = scenario.background.as_ref().map_or(0, |b| b.stations);
     let total = stations.len() + usize::try_from(background).unwrap_or(0);
-    let length = match scenario.medium {
-        Medium::CsmaCd { length, .. } => length.metres(),
-        Medium::Ideal { .. } => 0.0,
-    };
-    let spread = |index: usize| length * index as f64 / total.saturating_sub(1).max(1) as f64;
     let named = stations.iter().map(|s| (s.name.clone(), s.position));
     let others = (1..=background).map(|i| (format!("background-{i}"), None));
     let mut places: Vec<Place> = named
@@ -66,7 +61,8 @@ pub fn lay_out(scenario: &Scenario, seed: u64) -> Layout {
             },
             name,
             flows: Vec::new(),
-            metres: position.map_or_else(|| spread(index), |position| position.metres()),
+            metres: position
+                .map_or_else(|| scenario.medium.spread(index, total), |position| position.metres()),
         })
         .collect();
     let index_of: BTreeMap<String, usize> =
@@ -106,7 +102,7 @@ pub fn lay_out(scenario: &Scenario, seed: u64) -> Layout {
 /// Each background station sends to the next one, the last to the first.
 fn add_background(scenario: &Scenario, seed: u64, first: usize, places: &mut [Place]) {
     let Some(background) = &scenario.background else { return };
-    let Some(mean_interval) = background.mean_interval(scenario.medium.rate()) else { return };
+    let Some(mean_interval) = background.mean_interval(&scenario.medium) else { return };
     let count = places.len() - first;
     for index in 0..count {
         let place = &mut places[first + index];

@@ -18,9 +18,10 @@ impl BuiltIn {
 }
 
 /// All of them, in the order in which they are shown.
-pub const ALL: [BuiltIn; 3] = [
+pub const ALL: [BuiltIn; 4] = [
     BuiltIn { name: "status-csma", text: include_str!("../../../scenarios/status-csma.toml") },
     BuiltIn { name: "status-short", text: include_str!("../../../scenarios/status-short.toml") },
+    BuiltIn { name: "ring", text: include_str!("../../../scenarios/ring.toml") },
     BuiltIn { name: "bulk", text: include_str!("../../../scenarios/bulk.toml") },
 ];
 

@@ -7,6 +7,7 @@ use sim::medium::csma_cd::{self, CsmaCd};
 use sim::medium::faulty::Faulty;
 use sim::medium::framing::Framing;
 use sim::medium::ideal::{self, Ideal};
+use sim::medium::token_ring::{self, TokenRing};
 use stack::fault;
 use std::collections::BTreeMap;
 
@@ -38,6 +39,13 @@ pub(super) fn drive(
                 ..csma_cd::Params::spread(0, 0.0, seed)
             })?;
             under_faults(medium, point, layout, seed, watch, count_csma_cd)
+        }
+        Medium::TokenRing { .. } | Medium::ProNet10 { .. } => {
+            let positions = layout.places.iter().map(|place| place.metres).collect();
+            let ring = point.scenario.medium.ring(positions).expect("the medium is a ring");
+            let queue_frames = QUEUE_FRAMES;
+            let medium = TokenRing::new(token_ring::Params { queue_frames, ..ring })?;
+            under_faults(medium, point, layout, seed, watch, count_token_ring)
         }
     }
 }
@@ -91,6 +99,21 @@ fn count_csma_cd(medium: &CsmaCd, counts: &mut BTreeMap<String, u64>) {
     for (attempt, frames) in statistics.attempts.iter().enumerate() {
         note(counts, &format!("medium.attempts-{:02}", attempt + 1), *frames);
     }
+}
+
+fn count_token_ring(medium: &TokenRing, counts: &mut BTreeMap<String, u64>) {
+    let statistics = medium.statistics();
+    note(counts, "medium.offered", statistics.offered);
+    note(counts, "medium.sent", statistics.sent);
+    note(counts, "medium.refused", statistics.refused);
+    note(counts, "medium.unrecognised", statistics.unrecognised);
+    note(counts, "medium.queue-drops", statistics.queue_drops);
+    note(counts, "medium.oversized", statistics.oversized);
+    note(counts, "medium.tokens-used", statistics.tokens_used);
+    note(counts, "medium.priority-raised", statistics.raised);
+    note(counts, "medium.priority-lowered", statistics.lowered);
+    note(counts, "medium.held-ns", wire::time::nanos(statistics.held));
+    note(counts, "medium.carried-ns", wire::time::nanos(statistics.carried));
 }
 
 fn note(counts: &mut BTreeMap<String, u64>, name: &str, count: u64) {

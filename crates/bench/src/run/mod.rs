@@ -33,6 +33,9 @@ pub enum RunError {
     /// There is no such bus.
     #[error("{0}")]
     Bus(#[from] sim::medium::csma_cd::Invalid),
+    /// There is no such ring.
+    #[error("{0}")]
+    Ring(#[from] sim::medium::token_ring::Invalid),
     /// There are no such faults.
     #[error("{0}")]
     Faults(#[from] stack::fault::Invalid),
@@ -52,7 +55,8 @@ pub struct Watch<'a> {
     pub is_interrupted: &'a dyn Fn() -> bool,
 }
 
-/// What turns the passages that a [`Watch`] sees into frames as a capture file holds them.
+/// What turns the passages that a [`Watch`] sees into frames as a capture file holds them: those of
+/// a ring as 802.3 would carry them.
 #[must_use]
 pub fn tap() -> Tap {
     Tap::new(Framing::IEEE_802_3)

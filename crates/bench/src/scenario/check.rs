@@ -4,20 +4,24 @@
 use super::fields::Placed;
 use super::problem::{Problem, meant};
 use super::{
-    Background, Flow, LLC_OCTETS, MAC_OCTETS, MOST_DATA_OCTETS, Medium, Pattern, Scenario, Service,
-    Share, Size, Span, Warmup,
+    Background, Flow, LLC_OCTETS, Medium, Pattern, Scenario, Service, Share, Size, Span, Warmup,
 };
 use core::ops::Range;
-use sim::medium::csma_cd;
+use sim::medium::{csma_cd, token_ring};
 use stack::load::STAMP_OCTETS;
 use std::collections::BTreeSet;
 use toml::de::DeValue;
 use wire::time::nanos;
+use wire::units::BitRate;
 
 /// The most stations, background included.
 const MOST_STATIONS: u64 = 10_000;
 /// The most octets of a message: what a stamp can ask for as an answer.
 const LONGEST_REPLY_OCTETS: u64 = 65_534;
+/// The rates of IEEE 802.5.
+const RING_RATES: [BitRate; 2] = [BitRate::mbps(4), BitRate::mbps(16)];
+/// The inactive subset of CLNP, in front of a TPDU.
+const CLNP_OCTETS: u64 = 1;
 /// The longest message over a connection.
 const LONGEST_MESSAGE_OCTETS: u64 = 1 << 30;
 
@@ -118,12 +122,11 @@ impl Checker<'_, '_> {
             } else if !names.insert(station.name.clone()) {
                 self.error(&path, format!("there are two stations \"{}\"", station.name));
             }
-            if let (Some(position), Medium::CsmaCd { length, .. }) =
-                (station.position, scenario.medium)
-                && position > length
+            if let Some((length, medium)) = scenario.medium.length()
+                && station.position.is_some_and(|position| position > length)
             {
                 let path = format!("station.{index}.position");
-                self.error(&path, format!("the bus is only {length} long"));
+                self.error(&path, format!("the {medium} is only {length} long"));
             }
         }
         let mut flow_names = BTreeSet::new();
@@ -215,7 +218,7 @@ impl Checker<'_, '_> {
         let least = STAMP_OCTETS as u64;
         let most = match service {
             Service::Class4 => most,
-            Service::Datagram => MOST_DATA_OCTETS - LLC_OCTETS,
+            Service::Datagram => self.scenario.medium.most_lsdu_octets(),
         };
         if size.0 < least {
             let problem =
@@ -230,9 +233,11 @@ impl Checker<'_, '_> {
         let transport = &self.scenario.transport;
         let lan = super::Transport::lan();
         let tpdu = transport.tpdu.0;
+        let most = self.scenario.medium.most_lsdu_octets().saturating_sub(CLNP_OCTETS);
+        let most = most.min(lan.params().nsdu_octets as u64);
         if !tpdu.is_power_of_two() || !(128..=8_192).contains(&tpdu) {
             self.error("transport.tpdu", "a TPDU has 128, 256, 512, 1024, 2048, 4096 or 8192 B");
-        } else if tpdu > lan.params().nsdu_octets as u64 {
+        } else if tpdu > most {
             let message = format!("a TPDU of {tpdu} B does not fit into a frame of the LAN");
             self.error("transport.tpdu", message);
         }
@@ -274,20 +279,58 @@ impl Checker<'_, '_> {
     }
 
     fn medium(&mut self) {
-        let Medium::CsmaCd { length, rate } = self.scenario.medium else { return };
-        let params = csma_cd::Params {
-            rate: rate.0,
-            ..csma_cd::Params::spread(2, length.metres(), self.scenario.seed)
-        };
-        if let Err(invalid) = csma_cd::CsmaCd::new(params) {
-            self.error("medium.length", invalid.to_string());
+        let medium = self.scenario.medium;
+        match medium {
+            Medium::Ideal { .. } => {}
+            Medium::CsmaCd { length, rate } => {
+                let params = csma_cd::Params {
+                    rate: rate.0,
+                    ..csma_cd::Params::spread(2, length.metres(), self.scenario.seed)
+                };
+                if let Err(invalid) = csma_cd::CsmaCd::new(params) {
+                    self.error("medium.length", invalid.to_string());
+                }
+            }
+            Medium::TokenRing { rate, .. } => {
+                self.ring();
+                if !RING_RATES.contains(&rate.0) {
+                    let message = format!("IEEE 802.5 has no ring of {rate}");
+                    let problem = Problem::warning(self.place("medium.rate"), message);
+                    self.problems.push(problem.help("its rates are 4 Mbit/s and 16 Mbit/s"));
+                }
+            }
+            Medium::ProNet10 { .. } => self.ring(),
         }
+    }
+
+    /// The ring must hold a token, and as many stations as there are.
+    fn ring(&mut self) {
+        let scenario = self.scenario;
+        let background = scenario.background.as_ref().map_or(0, |b| b.stations);
+        let grouped = scenario.stations.as_ref().map_or(0, |group| group.count);
+        let all = background.saturating_add(grouped).min(MOST_STATIONS) as usize;
+        let places = vec![0.0; all + scenario.named_stations.len()];
+        let Some(ring) = scenario.medium.ring(places) else { return };
+        let Err(invalid) = token_ring::TokenRing::new(ring) else { return };
+        let path = match invalid {
+            token_ring::Invalid::Stations { .. } if background > grouped => "background.stations",
+            token_ring::Invalid::Stations { .. } if grouped > 0 => "stations.count",
+            token_ring::Invalid::Stations { .. } => "station",
+            token_ring::Invalid::Holding => "medium.rate",
+            token_ring::Invalid::Latency { .. }
+            | token_ring::Invalid::Length
+            | token_ring::Invalid::Position
+            | token_ring::Invalid::Speed
+            | token_ring::Invalid::Queue => "medium.length",
+        };
+        self.error(path, invalid.to_string());
     }
 
     fn background(&mut self, background: &Background) {
         let least = STAMP_OCTETS as u64 + LLC_OCTETS;
-        if !(least..=MOST_DATA_OCTETS).contains(&background.size.0) {
-            let message = format!("a packet has from {least} to {MOST_DATA_OCTETS} B");
+        let most = self.scenario.medium.most_data_octets();
+        if !(least..=most).contains(&background.size.0) {
+            let message = format!("a packet has from {least} to {most} B");
             self.error("background.size", message);
         }
         if background.load > Share(0) && background.stations < 2 {
@@ -299,13 +342,15 @@ impl Checker<'_, '_> {
     /// Warns where what is due exceeds what the medium carries.
     fn capacity(&mut self) {
         let scenario = self.scenario;
-        let shared = matches!(scenario.medium, Medium::CsmaCd { .. });
-        let rate = scenario.medium.rate().0.bits_per_second() as f64;
+        let medium = &scenario.medium;
+        let shared = medium.is_shared();
+        let rate = medium.rate().0.bits_per_second() as f64;
         let background = match &scenario.background {
             Some(background) if shared => background.load.fraction(),
             _ => 0.0,
         };
-        let due: f64 = scenario.flows.iter().map(|flow| bits_due_per_second(flow) / rate).sum();
+        let due = scenario.flows.iter().map(|flow| bits_due_per_second(flow, medium) / rate);
+        let due: f64 = due.sum();
         let (load, path) =
             (background + due, if background > due { "background.load" } else { "flow" });
         if shared && load > 1.0 {
@@ -318,18 +363,18 @@ impl Checker<'_, '_> {
 
 /// Bits of the frames a flow has due each second, at the least: headers above LLC do not count, nor
 /// flows that wait for the service or for answers.
-fn bits_due_per_second(flow: &Flow) -> f64 {
-    let around = MAC_OCTETS + LLC_OCTETS;
-    let (interval, octets) = match flow.pattern {
-        Pattern::Cyclic { period } => (period, flow.size.0 + around),
-        Pattern::Poisson { mean_interval } => (mean_interval, flow.size.0 + around),
+fn bits_due_per_second(flow: &Flow, medium: &Medium) -> f64 {
+    let bits = |size: Size| medium.frame_bits(size.0.saturating_add(LLC_OCTETS));
+    let (interval, bits) = match flow.pattern {
+        Pattern::Cyclic { period } => (period, bits(flow.size)),
+        Pattern::Poisson { mean_interval } => (mean_interval, bits(flow.size)),
         Pattern::ConstantRateRequest { period, reply } => {
-            (period, flow.size.0 + reply.0 + 2 * around)
+            (period, bits(flow.size).saturating_add(bits(reply)))
         }
         Pattern::MaximumRateRequest { .. } | Pattern::Bulk { .. } => return 0.0,
     };
     let seconds = interval.0.as_secs_f64();
-    if seconds > 0.0 { octets as f64 * 8.0 / seconds } else { 0.0 }
+    if seconds > 0.0 { bits as f64 / seconds } else { 0.0 }
 }
 
 fn last_part(path: &str) -> &str {

@@ -6,11 +6,13 @@
 
 mod check;
 mod fields;
+mod medium;
 mod parse;
 mod problem;
 mod quantity;
 mod vary;
 
+pub use medium::Medium;
 pub use problem::{Problem, ScenarioError, Severity, Source, meant};
 pub use quantity::{Length, NotAQuantity, Rate, Share, Size, Span};
 pub use vary::{Point, Setting, Study, Values, load, load_with};
@@ -115,38 +117,6 @@ impl From<Warmup> for String {
             Warmup::None => "none".to_owned(),
             Warmup::Fixed(span) => span.to_string(),
             Warmup::Mser5 => "mser-5".to_owned(),
-        }
-    }
-}
-
-/// What the frames go over.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-#[schemars(deny_unknown_fields)]
-pub enum Medium {
-    /// Every station sends without waiting for another.
-    Ideal {
-        /// How fast each sends.
-        rate: Rate,
-        /// From any station to any other; none if not given.
-        #[schemars(with = "Option<Span>")]
-        delay: Span,
-    },
-    /// Half-duplex ISO 8802-3 on one bus.
-    CsmaCd {
-        /// How fast the bus is.
-        rate: Rate,
-        /// How long it is.
-        length: Length,
-    },
-}
-
-impl Medium {
-    /// Its bit rate.
-    #[must_use]
-    pub const fn rate(&self) -> Rate {
-        match self {
-            Self::Ideal { rate, .. } | Self::CsmaCd { rate, .. } => *rate,
         }
     }
 }
@@ -514,27 +484,22 @@ impl Pattern {
 #[schemars(deny_unknown_fields)]
 pub struct Background {
     /// The share of the bit rate that their frames take, from destination address to FCS, padding
-    /// included; neither preamble nor the gap between frames counts.
+    /// included; neither preamble nor the gap between frames counts. On a ring the whole frame
+    /// counts, but no token.
     pub load: Share,
     /// How many stations send it, each as much as the others.
     pub stations: u64,
-    /// Octets of each packet as the MAC carries it, LLC header included: 18 fewer than its frame.
+    /// Octets of each packet as the MAC carries it, LLC header included.
     pub size: Size,
 }
 
 impl Background {
-    /// Octets of each frame, FCS included.
-    #[must_use]
-    pub fn frame_octets(&self) -> u64 {
-        (self.size.0 + MAC_OCTETS).max(SHORTEST_FRAME_OCTETS)
-    }
-
     /// The mean interval between two packets of one station, if there is any load.
     #[must_use]
-    pub fn mean_interval(&self, rate: Rate) -> Option<Duration> {
+    pub fn mean_interval(&self, medium: &Medium) -> Option<Duration> {
         // stations x frame bits / (load x rate), in integers to the nearest nanosecond.
-        let bits = u128::from(self.stations) * u128::from(self.frame_octets()) * 8;
-        let taken = u128::from(self.load.0) * u128::from(rate.0.bits_per_second());
+        let bits = u128::from(self.stations) * u128::from(medium.frame_bits(self.size.0));
+        let taken = u128::from(self.load.0) * u128::from(medium.rate().0.bits_per_second());
         let nanos = (bits * 1_000_000_000 * 1_000_000_000 + taken / 2).checked_div(taken)?;
         Some(Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)))
     }

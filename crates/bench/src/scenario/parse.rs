@@ -2,7 +2,7 @@
 
 use super::fields::{Fields, Placed, Read, pick};
 use super::problem::Problem;
-use super::quantity::{Share, Size, Span};
+use super::quantity::{Rate, Share, Size, Span};
 use super::{
     Background, Burst, Credit, DamageKind, Faults, Flow, Group, Medium, Pattern, Retransmit,
     Scenario, Service, Station, Stop, Transport, VERSION, Warmup,
@@ -104,22 +104,42 @@ impl Read for Warmup {
 enum MediumKind {
     Ideal,
     CsmaCd,
+    TokenRing,
+    ProNet10,
 }
 
 impl Read for Medium {
     fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
         let mut fields = Fields::of(value, problems)?;
-        let kinds = [("ideal", MediumKind::Ideal), ("csma-cd", MediumKind::CsmaCd)];
-        let kind = fields.word("kind", &kinds, problems)?;
-        let rate = fields.required("rate", problems);
-        let medium = match kind {
+        let kinds = [
+            ("ideal", MediumKind::Ideal),
+            ("csma-cd", MediumKind::CsmaCd),
+            ("token-ring", MediumKind::TokenRing),
+            ("pronet-10", MediumKind::ProNet10),
+        ];
+        let medium = match fields.word("kind", &kinds, problems)? {
             MediumKind::Ideal => {
+                let rate: Option<Rate> = fields.required("rate", problems);
                 let delay = fields.optional("delay", problems);
                 rate.map(|rate| Self::Ideal { rate, delay: delay.unwrap_or(Span(Duration::ZERO)) })
             }
             MediumKind::CsmaCd => {
+                let rate = fields.required("rate", problems);
                 let length = fields.required("length", problems);
                 rate.zip(length).map(|(rate, length)| Self::CsmaCd { rate, length })
+            }
+            MediumKind::TokenRing => {
+                let rate = fields.required("rate", problems);
+                let length = fields.required("length", problems);
+                let early_release = fields.optional("early-release", problems).unwrap_or(false);
+                rate.zip(length).map(|(rate, length)| Self::TokenRing {
+                    rate,
+                    length,
+                    early_release,
+                })
+            }
+            MediumKind::ProNet10 => {
+                fields.required("length", problems).map(|length| Self::ProNet10 { length })
             }
         };
         fields.finish(problems);

@@ -52,6 +52,46 @@ fn a_message_over_a_connection_takes_its_headers_too() {
 }
 
 #[test]
+fn a_datagram_on_a_ring_waits_for_the_token_and_takes_its_bits() {
+    // Due at 0, 20, ..., 980 ms. Two stations, no cable: 2 + 24 bits of 250 ns round, 6.5 us. The
+    // token leaves the first station at 0 and is there again at 6.5 us; 8 (3 + 200 + 21) bits take
+    // 448 us, and a bit later they are at the second: 454.75 us. Then the token leaves at 454.5 +
+    // 6 us, and 20 ms later it is there again after 3,007 rounds: at 20,006 us.
+    let medium = |text: &str| {
+        let ideal = "kind = \"ideal\", rate = \"10 Mbit/s\", delay = \"5 us\"";
+        study(&QUIET.replace(ideal, text), &[])
+    };
+    let ring = medium("kind = \"token-ring\", rate = \"4 Mbit/s\", length = \"0 m\"");
+    let sample = run(&ring.points[0], "hash", 0).unwrap();
+    let flow = &sample.flows[0];
+    assert_eq!((flow.sent, flow.delivered, flow.missed), (50, 50, Some(0)));
+    assert_eq!(flow.delay.max_ns, Some(454_750));
+    let least = flow.delay.min_ns.unwrap();
+    assert!((448_250..454_750).contains(&least), "{least}");
+    let counts = &sample.counts;
+    assert_eq!((counts["medium.sent"], counts["medium.tokens-used"]), (50, 50));
+    assert_eq!(counts["medium.carried-ns"], 50 * 448_000);
+    // ProNET-10: 2 + 10 bits of 100 ns round; 37 + 8 x 203 bits take 166.1 us.
+    let ring = medium("kind = \"pronet-10\", length = \"0 m\"");
+    let sample = run(&ring.points[0], "hash", 0).unwrap();
+    assert_eq!(sample.flows[0].delay.max_ns, Some(1_200 + 166_100 + 100));
+}
+
+#[test]
+fn on_a_ring_a_connection_works_under_load_and_nothing_is_lost() {
+    let toml = scenarios::get("ring").unwrap().text;
+    let ring = study(toml, &[("background.load", "60 %"), ("flow.status.messages", "100")]);
+    let sample = run(&ring.points[0], "hash", 0).unwrap();
+    let flow = &sample.flows[0];
+    assert_eq!((flow.sent, flow.delivered, flow.lost, flow.missed), (100, 100, 0, Some(0)));
+    let counts = &sample.counts;
+    assert_eq!((counts["medium.queue-drops"], counts["medium.refused"]), (0, 0));
+    // 60 % of the time are background frames; the reports and their AKs are below another 10 %.
+    let carried = counts["medium.carried-ns"] as f64 / sample.ended_at_ns as f64;
+    assert!((0.58..0.72).contains(&carried), "{carried}");
+}
+
+#[test]
 fn a_deadline_shorter_than_the_way_is_always_missed() {
     let flow = only_flow(&[("flow.status.deadline", "188199 ns")]);
     assert_eq!(flow.missed, Some(50));

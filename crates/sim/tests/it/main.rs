@@ -9,3 +9,6 @@ mod runs;
 mod swarm;
 mod talker;
 mod timelines;
+mod token_ring;
+mod token_ring_hop_by_hop;
+mod token_ring_waits;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::scenario::{Flow, Pattern, Service, Share, Size, Span, schema, to_toml};
+use crate::scenario::{Flow, Medium, Pattern, Service, Share, Size, Span, schema, to_toml};
 use crate::scenarios;
 use core::time::Duration;
 
@@ -165,6 +165,37 @@ error: the bus is too long: a round trip takes 51948 ns, a slot 51200 ns
   |                                                           ^^^^^^
 "#,
     );
+}
+
+#[test]
+fn rings_have_limits_of_their_own() {
+    let csma = "kind = \"csma-cd\", rate = \"10 Mbit/s\", length = \"500 m\"";
+    let pronet = "kind = \"pronet-10\", length = \"500 m\"";
+    let text = |medium: &str| BASE.replace(csma, medium);
+    let study = load(&text("kind = \"token-ring\", rate = \"5 Mbit/s\", length = \"1 m\""), "a");
+    let warnings: Vec<String> = study.unwrap().warnings.into_iter().map(|w| w.message).collect();
+    assert_eq!(warnings, ["IEEE 802.5 has no ring of 5 Mbit/s"]);
+    let complaints = |text: &str| -> Vec<String> {
+        load(text, "a").unwrap_err().problems.into_iter().map(|p| p.message).collect()
+    };
+    // 256 stations do not fit into the addresses of ProNET-10, and it has one rate.
+    let many = text(pronet).replace("count = 2", "count = 256");
+    assert_eq!(complaints(&many), ["the ring has addresses for 255 stations only"]);
+    let rate = text(&format!("{pronet}, rate = \"10 Mbit/s\""));
+    assert_eq!(complaints(&rate), ["unknown key `rate`"]);
+    // At 1 Mbit/s THT, 10 ms, is 1,250 octets: 1,229 of data, 1,226 without the LLC header.
+    let slow = text("kind = \"token-ring\", rate = \"1 Mbit/s\", length = \"1 m\"");
+    let slow = slow.replace("class-4", "datagram").replace("200 B", "1227 B");
+    let expected = [
+        "a TPDU of 2048 B does not fit into a frame of the LAN",
+        "IEEE 802.5 has no ring of 1 Mbit/s",
+        "a message of this service has at most 1226 B",
+    ];
+    let slow = format!("transport = {{ tpdu = \"2048 B\" }}\n{slow}");
+    assert_eq!(complaints(&slow), expected);
+    let named = "station = [{ name = \"s-3\", position = \"501 m\" }]";
+    let away = text(pronet).replace("stations = ", &format!("{named}\nstations = "));
+    assert_eq!(complaints(&away), ["the ring is only 500 m long"]);
 }
 
 #[test]
@@ -371,11 +402,20 @@ fn background_load_counts_frame_octets() {
     // 218-octet frames of 10 stations at 50 % of 10 Mbit/s: 10 x 1,744 / 5,000,000 s = 3.488 ms.
     let background =
         crate::scenario::Background { load: Share(500_000_000), stations: 10, size: Size(200) };
-    let rate = "10 Mbit/s".parse().unwrap();
-    assert_eq!(background.frame_octets(), 218);
-    assert_eq!(background.mean_interval(rate), Some(Duration::from_micros(3_488)));
+    let (rate, length) = ("10 Mbit/s".parse().unwrap(), "500 m".parse().unwrap());
+    let bus = Medium::CsmaCd { rate, length };
+    assert_eq!(bus.frame_bits(200), 218 * 8);
+    assert_eq!(bus.frame_bits(20), 64 * 8, "a short frame is padded");
+    assert_eq!(background.mean_interval(&bus), Some(Duration::from_micros(3_488)));
+    // 802.5 has 21 octets around the data, ProNET-10 has 37 bits, and neither pads.
+    let ring = Medium::TokenRing { rate, length, early_release: false };
+    assert_eq!((ring.frame_bits(200), ring.frame_bits(0)), (221 * 8, 168));
+    assert_eq!(background.mean_interval(&ring), Some(Duration::from_micros(3_536)));
+    let ring = Medium::ProNet10 { length };
+    assert_eq!((ring.frame_bits(200), ring.frame_bits(0)), (1_637, 37));
+    assert_eq!(background.mean_interval(&ring), Some(Duration::from_micros(3_274)));
     let idle = crate::scenario::Background { load: Share(0), ..background };
-    assert_eq!(idle.mean_interval(rate), None);
+    assert_eq!(idle.mean_interval(&bus), None);
 }
 
 /// Every key of the schema, by path; lists and choices are looked through.
@@ -423,7 +463,7 @@ fn the_schema_knows_the_very_keys_that_are_read() {
     for table in ["station", "flow"] {
         read.extend(complain(format!("[[{table}]]\nzzzzzzzz = 1\n"), table));
     }
-    for kind in ["ideal", "csma-cd"] {
+    for kind in ["ideal", "csma-cd", "token-ring", "pronet-10"] {
         read.extend(complain(format!("[medium]\nkind = \"{kind}\"\nzzzzzzzz = 1\n"), "medium"));
     }
     let kinds = ["cyclic", "poisson", "constant-rate-request", "maximum-rate-request", "bulk"];

@@ -1,0 +1,140 @@
+//! What the frames of a scenario go over, and what that makes of their size.
+
+use super::quantity::{Length, Rate, Span};
+use super::{LLC_OCTETS, MAC_OCTETS, MOST_DATA_OCTETS, SHORTEST_FRAME_OCTETS};
+use schemars::JsonSchema;
+use serde::Serialize;
+use sim::medium::token_ring::{self, Release};
+use wire::mac::HEADER_OCTETS;
+use wire::units::BitRate;
+
+/// What the frames go over.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "kebab-case")]
+#[schemars(deny_unknown_fields)]
+pub enum Medium {
+    /// Every station sends without waiting for another.
+    Ideal {
+        /// How fast each sends.
+        rate: Rate,
+        /// From any station to any other; none if not given.
+        #[schemars(with = "Option<Span>")]
+        delay: Span,
+    },
+    /// Half-duplex ISO 8802-3 on one bus.
+    CsmaCd {
+        /// How fast the bus is.
+        rate: Rate,
+        /// How long it is.
+        length: Length,
+    },
+    /// A token ring of IEEE 802.5.
+    TokenRing {
+        /// How fast it is: 4 or 16 Mbit/s in the standard.
+        rate: Rate,
+        /// How much cable there is all the way round.
+        length: Length,
+        /// Whether the token follows the last frame at once; if not given, it waits until the
+        /// sender's own header has come round.
+        #[schemars(with = "Option<bool>")]
+        early_release: bool,
+    },
+    /// A Proteon ProNET-10 token ring, at 10 Mbit/s.
+    #[serde(rename = "pronet-10")]
+    ProNet10 {
+        /// How much cable there is all the way round.
+        length: Length,
+    },
+}
+
+impl Medium {
+    /// Its bit rate.
+    #[must_use]
+    pub const fn rate(&self) -> Rate {
+        match self {
+            Self::Ideal { rate, .. } | Self::CsmaCd { rate, .. } | Self::TokenRing { rate, .. } => {
+                *rate
+            }
+            Self::ProNet10 { .. } => Rate(BitRate::mbps(10)),
+        }
+    }
+
+    /// Where the stations of a scenario sit that do not say it, in metres: evenly along a bus, the
+    /// first and last at its ends, or evenly around a ring.
+    #[must_use]
+    pub fn spread(&self, index: usize, stations: usize) -> f64 {
+        let (length, gaps) = match self {
+            Self::Ideal { .. } => return 0.0,
+            Self::CsmaCd { length, .. } => (length, stations.saturating_sub(1)),
+            Self::TokenRing { length, .. } | Self::ProNet10 { length } => (length, stations),
+        };
+        length.metres() * index as f64 / gaps.max(1) as f64
+    }
+
+    /// How long it is, and what it is called, where stations have places.
+    #[must_use]
+    pub const fn length(&self) -> Option<(Length, &'static str)> {
+        match self {
+            Self::Ideal { .. } => None,
+            Self::CsmaCd { length, .. } => Some((*length, "bus")),
+            Self::TokenRing { length, .. } | Self::ProNet10 { length } => Some((*length, "ring")),
+        }
+    }
+
+    /// Whether its stations share the rate.
+    #[must_use]
+    pub const fn is_shared(&self) -> bool {
+        match self {
+            Self::Ideal { .. } => false,
+            Self::CsmaCd { .. } | Self::TokenRing { .. } | Self::ProNet10 { .. } => true,
+        }
+    }
+
+    /// A ring with stations at these places, in metres; none for other media.
+    #[must_use]
+    pub fn ring(&self, positions_metres: Vec<f64>) -> Option<token_ring::Params> {
+        let (params, length) = match self {
+            Self::Ideal { .. } | Self::CsmaCd { .. } => return None,
+            Self::TokenRing { rate, length, early_release } => {
+                let release = if *early_release { Release::Early } else { Release::OwnHeader };
+                let params = token_ring::Params::ieee_802_5(rate.0, 0, 0.0);
+                (token_ring::Params { release, ..params }, length)
+            }
+            Self::ProNet10 { length } => (token_ring::Params::pronet_10(0, 0.0), length),
+        };
+        let length_metres = length.metres();
+        Some(token_ring::Params { positions_metres, length_metres, ..params })
+    }
+
+    /// Bits of the frame that carries so many octets of data, LLC header included: from destination
+    /// address to FCS, padding included, or on a ring all of it.
+    #[must_use]
+    pub fn frame_bits(&self, data_octets: u64) -> u64 {
+        match self.ring(Vec::new()) {
+            None => {
+                data_octets.saturating_add(MAC_OCTETS).max(SHORTEST_FRAME_OCTETS).saturating_mul(8)
+            }
+            Some(ring) => {
+                let octets = usize::try_from(data_octets).unwrap_or(usize::MAX);
+                ring.format.frame_bits(octets.saturating_add(HEADER_OCTETS))
+            }
+        }
+    }
+
+    /// The most octets of data in a frame, LLC header included: what 802.3 allows, since stations
+    /// make 802.3 frames for every medium, and no more than the token may be held for.
+    #[must_use]
+    pub fn most_data_octets(&self) -> u64 {
+        let Some(ring) = self.ring(Vec::new()) else { return MOST_DATA_OCTETS };
+        let bits = ring.token_holding_time.as_nanos() * u128::from(ring.rate.bits_per_second())
+            / 1_000_000_000;
+        let held = u64::try_from(bits).unwrap_or(u64::MAX).saturating_sub(ring.format.around_bits);
+        (held / 8).min(ring.maximum_data_octets as u64).min(MOST_DATA_OCTETS)
+    }
+
+    /// The most octets of an LSDU.
+    #[must_use]
+    pub fn most_lsdu_octets(&self) -> u64 {
+        self.most_data_octets().saturating_sub(LLC_OCTETS)
+    }
+}
