@@ -9,6 +9,7 @@ pub mod analysis;
 pub mod collect;
 pub mod compare;
 pub mod folder;
+pub mod layers;
 pub mod layout;
 pub mod run;
 pub mod sample;

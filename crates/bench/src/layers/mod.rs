@@ -1,0 +1,113 @@
+//! What each layer of a station costs, against the size of the message: the experiment of TR-88-08.
+//!
+//! An [`Operation`] is repeated at one size and its times are kept as a [`Measurement`]; a curve is
+//! the measurements of one operation and [`Service`] at several sizes. The times come from a modelled
+//! station or from this host's own; nothing here tells them apart.
+//!
+//! | figure of the paper | operations |
+//! |---|---|
+//! | 4 | buffer write, buffer transmit, buffer read, and their sum |
+//! | 5 | LLC transmit, LLC receive, LLC end to end |
+//! | 6 | PHY, MAC transmit, LLC transmit |
+//! | 7 | LLC transmit with each choice of [`Service`] |
+//! | 8 | MAC and LLC transmit of two machines |
+
+use core::fmt;
+use stats::histogram::Histogram;
+use std::time::Duration;
+
+/// What is timed.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Operation {
+    /// A frame from the memory of the host into the buffer of its interface.
+    BufferWrite,
+    /// A frame from the interface's buffer over the medium: PHY, its bits at the bit rate.
+    BufferTransmit,
+    /// A frame from the interface's buffer into the memory of the host.
+    BufferRead,
+    /// Write, transmit and read: memory to memory below LLC.
+    MacEndToEnd,
+    /// From one frame to the next when frames that are ready are sent as fast as the MAC takes them.
+    MacTransmit,
+    /// From one message to the next when messages are sent as fast as the service takes them.
+    LlcTransmit,
+    /// From a frame's arrival in the interface's buffer to its message in the user's.
+    LlcReceive,
+    /// From the call of the sending user to the message in the receiving user's buffer.
+    LlcEndToEnd,
+}
+
+impl Operation {
+    /// All of them, in the order in which they are told.
+    pub const ALL: [Self; 8] = [
+        Self::BufferWrite,
+        Self::BufferTransmit,
+        Self::BufferRead,
+        Self::MacEndToEnd,
+        Self::MacTransmit,
+        Self::LlcTransmit,
+        Self::LlcReceive,
+        Self::LlcEndToEnd,
+    ];
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::BufferWrite => "buffer write",
+            Self::BufferTransmit => "PHY transmit",
+            Self::BufferRead => "buffer read",
+            Self::MacEndToEnd => "MAC end to end",
+            Self::MacTransmit => "MAC transmit",
+            Self::LlcTransmit => "LLC transmit",
+            Self::LlcReceive => "LLC receive",
+            Self::LlcEndToEnd => "LLC end to end",
+        })
+    }
+}
+
+/// The options of the messaging service that have a price.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Service {
+    /// Each message is acknowledged before the next is sent.
+    pub acknowledgement: bool,
+    /// Each message ends with a CRC that software makes and checks.
+    pub crc: bool,
+}
+
+impl Service {
+    /// All choices: plain, ACK, CRC, both.
+    pub const ALL: [Self; 4] = [
+        Self { acknowledgement: false, crc: false },
+        Self { acknowledgement: true, crc: false },
+        Self { acknowledgement: false, crc: true },
+        Self { acknowledgement: true, crc: true },
+    ];
+}
+
+impl fmt::Display for Service {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match (self.acknowledgement, self.crc) {
+            (false, false) => "plain",
+            (true, false) => "ACK",
+            (false, true) => "CRC",
+            (true, true) => "ACK+CRC",
+        })
+    }
+}
+
+/// One operation repeated at one size.
+#[derive(Clone, Debug)]
+pub struct Measurement {
+    /// What was timed.
+    pub operation: Operation,
+    /// With what options; those of operations below LLC change nothing.
+    pub service: Service,
+    /// Octets of the user's message; of operations below LLC, of the frame's data.
+    pub octets: usize,
+    /// How long each repetition took.
+    pub times: Histogram,
+    /// What the processors of the stations that take part were busy for, per message, where that
+    /// can be told.
+    pub processor: Option<Duration>,
+}
