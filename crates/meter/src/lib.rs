@@ -12,6 +12,7 @@
 //! To add a measure: one file in `measure`, one field and its lines in `measure::Measures`.
 #![forbid(unsafe_code)]
 
+pub mod delay;
 mod interval;
 pub mod measure;
 pub mod metric;

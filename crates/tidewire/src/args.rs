@@ -213,7 +213,7 @@ pub(crate) struct Serve {
 #[derive(Args, Debug)]
 #[command(
     group = ArgGroup::new("source").required(true).args(["read", "interface"]),
-    after_help = "Examples:\n  tidewire watch -r plant.pcapng.gz                 a capture file\n  tidewire watch -i eth1 -t 60s --measure 1s        a live port, for a minute\n  tcpdump -i eth1 -w - | tidewire watch -r -        whatever another tool hears"
+    after_help = "Examples:\n  tidewire watch -r plant.pcapng.gz                 a capture file\n  tidewire watch -i eth1 -t 60s --measure 1s        a live port, for a minute\n  tcpdump -i eth1 -w - | tidewire watch -r -        whatever another tool hears\n  tidewire watch -i eth1 --screen monitor           what passes, as it passes"
 )]
 pub(crate) struct Watch {
     /// Read this capture (pcap or pcapng, also .gz and .zst); "-" is standard input.
@@ -234,6 +234,55 @@ pub(crate) struct Watch {
     /// How long to listen.
     #[arg(short, long, value_name = "TIME")]
     pub(crate) time: Option<String>,
+    #[command(flatten)]
+    pub(crate) monitor: MonitorOptions,
+}
+
+/// Screens.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Screen {
+    /// Events, packets/s, bit/s and acknowledgement delays, as they pass.
+    Monitor,
+}
+
+/// What `watch --screen` shows and how.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Screen")]
+pub(crate) struct MonitorOptions {
+    /// Show what passes as it passes, instead of metering it.
+    #[arg(long, value_enum, conflicts_with_all = ["measure", "start", "channel"])]
+    pub(crate) screen: Option<Screen>,
+    /// Write a line per sampling interval instead of drawing: for logs and screen readers.
+    #[arg(long, requires = "screen")]
+    pub(crate) plain: bool,
+    /// The sampling interval, from 10 ms to 60 s.
+    #[arg(long, value_name = "TIME", default_value = "500 ms", requires = "screen")]
+    pub(crate) sample: String,
+    /// Show only frames from this station.
+    #[arg(long, value_name = "MAC", requires = "screen")]
+    pub(crate) from_station: Option<wire::addr::Mac>,
+    /// Show only frames to this station or group.
+    #[arg(long, value_name = "MAC", requires = "screen")]
+    pub(crate) to_station: Option<wire::addr::Mac>,
+    /// Packets per second of a full-length bar.
+    #[arg(long, value_name = "N", default_value_t = 100.0, requires = "screen")]
+    pub(crate) packets_scale: f64,
+    /// Bits per second of a full-length bar.
+    #[arg(long, value_name = "RATE", default_value = "1 Mbit/s", requires = "screen")]
+    pub(crate) bits_scale: String,
+    /// How many times its own speed a capture is shown at, or "max"; 1 without it, "max" with
+    /// --plain.
+    #[arg(long, value_name = "N", requires = "screen")]
+    pub(crate) speed: Option<String>,
+    /// Other keys, such as "quit=x,pause=p"; `tidewire help monitor` has the list.
+    #[arg(long, value_name = "KEYS", requires = "screen")]
+    pub(crate) keys: Option<String>,
+    /// Colours. NO_COLOR is obeyed.
+    #[arg(long, value_enum, default_value = "auto", requires = "screen")]
+    pub(crate) theme: crate::tui::Theme,
+    /// What bars are made of.
+    #[arg(long, value_enum, default_value = "auto", requires = "screen")]
+    pub(crate) symbols: crate::tui::Symbols,
 }
 
 /// `dissect`

@@ -7,11 +7,18 @@ static STOP: AtomicBool = AtomicBool::new(false);
 
 /// Takes over SIGINT, SIGTERM and SIGHUP; the flag they set.
 pub(crate) fn install() -> anyhow::Result<&'static AtomicBool> {
-    ctrlc::set_handler(|| {
+    install_with(|| eprintln!("\nstopping; once more to abort"), || {})
+}
+
+/// As [`install`], with what is to be done at the first, and what at the second before the process
+/// ends.
+pub(crate) fn install_with(first: fn(), second: fn()) -> anyhow::Result<&'static AtomicBool> {
+    ctrlc::set_handler(move || {
         if STOP.swap(true, Ordering::Relaxed) {
+            second();
             std::process::exit(130);
         }
-        eprintln!("\nstopping; once more to abort");
+        first();
     })
     .context("cannot listen for interrupts")?;
     Ok(&STOP)

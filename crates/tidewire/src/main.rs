@@ -14,6 +14,7 @@ mod report;
 mod runs;
 mod study;
 mod table;
+mod tui;
 mod way;
 
 use clap::Parser;

@@ -8,6 +8,7 @@ mod dissect;
 mod doctor;
 mod documents;
 mod help;
+mod monitor;
 mod predict;
 mod scenarios;
 mod watch;

@@ -33,22 +33,10 @@ pub(super) fn meter(
     output: &Output,
 ) -> anyhow::Result<Heard> {
     let mut heard = Heard { frames: 0, dropped_by_kernel: None, failure: None, is_cut: true };
-    // A loopback shows every frame twice: as it goes and as it comes.
-    let is_loopback =
-        Interface::named(interface).is_ok_and(|interface| interface.kind == Kind::Loopback);
-    let params = TapParams {
-        interface: interface.to_owned(),
-        namespace: None,
-        snap_octets: SNAP_OCTETS,
-        promiscuous: true,
-        outgoing: !is_loopback,
-        buffer_octets: BUFFER_OCTETS,
-        wait: Wait::Block,
-    };
-    let mut tap = match Tap::open(&params) {
+    let mut tap = match open(interface) {
         Ok(tap) => tap,
-        Err(error) => {
-            heard.failure = Some(cannot_open(interface, &error));
+        Err(failure) => {
+            heard.failure = Some(failure);
             return Ok(heard);
         }
     };
@@ -87,6 +75,23 @@ pub(super) fn meter(
         ));
     }
     Ok(heard)
+}
+
+/// A tap on an interface, to hear what passes and nothing twice.
+pub(super) fn open(interface: &str) -> Result<Tap, Failure> {
+    // A loopback shows every frame twice: as it goes and as it comes.
+    let is_loopback =
+        Interface::named(interface).is_ok_and(|interface| interface.kind == Kind::Loopback);
+    let params = TapParams {
+        interface: interface.to_owned(),
+        namespace: None,
+        snap_octets: SNAP_OCTETS,
+        promiscuous: true,
+        outgoing: !is_loopback,
+        buffer_octets: BUFFER_OCTETS,
+        wait: Wait::Block,
+    };
+    Tap::open(&params).map_err(|error| cannot_open(interface, &error))
 }
 
 /// As for every port, and the way that takes no permission.

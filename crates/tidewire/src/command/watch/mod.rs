@@ -1,7 +1,9 @@
-//! `tidewire watch`: the meter on a capture file or on a live port. Nothing is ever sent.
+//! `tidewire watch`: the meter, or the monitor, on a capture file or on a live port. Nothing is ever
+//! sent.
 
 mod file;
 mod live_port;
+mod monitor;
 mod tell;
 
 use crate::args::Watch;
@@ -36,6 +38,9 @@ pub(crate) fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
         }
         (_, time) => time.map(|text| quantity::option::<Span>("--time", text)).transpose()?,
     };
+    if watch.monitor.screen.is_some() {
+        return monitor::run(watch, listen, &watch.monitor, output);
+    }
     interrupt::install()?;
     let mut teller = Teller::new(output, settings.clone());
     let mut meter = Meter::new(settings);

@@ -1,0 +1,311 @@
+//! How long class 4 waits for its acknowledgements, as a listener sees it.
+//!
+//! Definition: from the first time a DT is seen to the first AK that covers it (ISO 8073 6.10,
+//! 12.2.3: YR-TU-NR is the number expected next). Both are seen where the tap is, so the delay is
+//! that of the way from the tap to the receiver, of the receiver, and of the way back.
+//!
+//! Bias: a DT that was lost before the tap counts from its first copy that got there. Where a DT was
+//! sent again, the delay still runs from the first copy, and so holds the retransmission time. One
+//! AK that covers several DTs gives a delay for each.
+//!
+//! Left out: connections whose CC was not seen, since DTs and AKs carry only the receiver's
+//! reference; ED and EA; classes below 4.
+
+use crate::track::Address;
+use core::time::Duration;
+use std::collections::{BTreeMap, VecDeque};
+use wire::addr::Mac;
+use wire::dissect::{Link, Nsdu, levels};
+use wire::time::Instant;
+use wire::tp::{self, Checksum, Connect, Format, Pdu, Raw, Reference};
+
+/// DTs that wait for their AK at a time on one direction; later ones are not measured.
+const MAXIMUM_WAITING: usize = 1_024;
+/// After this silence a connection makes room for another.
+const SILENCE: Duration = Duration::from_secs(300);
+
+/// A DT was acknowledged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Delay {
+    /// When the AK was seen.
+    pub at: Instant,
+    /// How long after the DT that was.
+    pub span: Duration,
+    /// The station that sent the DT.
+    pub source: Mac,
+    /// The station that sent the AK.
+    pub destination: Mac,
+}
+
+/// A reference, whose it is, and to whom it means something.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Key {
+    owner: Address,
+    peer: Address,
+    reference: Reference,
+}
+
+/// What one side of a connection is sent.
+#[derive(Clone, Debug)]
+struct Receiver {
+    /// The other side, under its own reference.
+    twin: Key,
+    format: Format,
+    /// The number expected next, as its last AK said.
+    next: u32,
+    /// Numbers of DTs without an AK yet, and when each was first seen.
+    waiting: VecDeque<(u32, Instant)>,
+    last_heard: Instant,
+}
+
+/// Waits for the acknowledgements of all class 4 connections on a network.
+#[derive(Clone, Debug)]
+pub struct Acknowledgements {
+    receivers: BTreeMap<Key, Receiver>,
+    maximum_connections: usize,
+}
+
+impl Acknowledgements {
+    /// Follows up to this many connections at a time; those beyond are not measured.
+    #[must_use]
+    pub const fn new(maximum_connections: usize) -> Self {
+        Self { receivers: BTreeMap::new(), maximum_connections }
+    }
+
+    /// Takes notice of a frame of which `octets` were captured, and tells each delay it ends.
+    pub fn observe(
+        &mut self,
+        at: Instant,
+        link: Link,
+        octets: &[u8],
+        original_octets: usize,
+        mut found: impl FnMut(Delay),
+    ) {
+        let Ok(nsdu) = levels(link, octets, original_octets).nsdu else { return };
+        if nsdu.segmented {
+            return;
+        }
+        for raw in tp::tpdus(nsdu.octets).map_while(Result::ok) {
+            self.tpdu(at, &nsdu, &raw, &mut found);
+        }
+    }
+
+    fn tpdu(&mut self, at: Instant, nsdu: &Nsdu<'_>, raw: &Raw<'_>, found: &mut impl FnMut(Delay)) {
+        let from = Address { mac: nsdu.source, nsap: nsdu.source_nsap };
+        let to = Address { mac: nsdu.destination, nsap: nsdu.destination_nsap };
+        let reference = raw.destination_reference().unwrap_or_default();
+        let key = Key { owner: to, peer: from, reference };
+        let format = self.receivers.get(&key).map(|receiver| receiver.format);
+        let Ok(pdu) = Pdu::decode(raw, format) else { return };
+        if nsdu.missing_octets == 0 && raw.checksum(pdu.parameters(), &[]) == Checksum::Bad {
+            return;
+        }
+        match pdu {
+            Pdu::Cc(cc) => self.confirm(at, key, &cc),
+            Pdu::Dt(dt) => {
+                let Some(receiver) = self.receivers.get_mut(&key) else { return };
+                receiver.last_heard = at;
+                receiver.sent(dt.number, at);
+            }
+            Pdu::Ak(ak) => {
+                let Some(twin) = self.receivers.get(&key).map(|receiver| receiver.twin) else {
+                    return;
+                };
+                let Some(receiver) = self.receivers.get_mut(&twin) else { return };
+                receiver.last_heard = at;
+                receiver.acknowledged(ak.next, |since| {
+                    let (source, destination) = (to.mac, from.mac);
+                    found(Delay { at, span: at.since(since), source, destination });
+                });
+            }
+            Pdu::Dr(_) | Pdu::Dc(_) => {
+                if let Some(receiver) = self.receivers.remove(&key) {
+                    self.receivers.remove(&receiver.twin);
+                }
+            }
+            Pdu::Cr(_) | Pdu::Ed(_) | Pdu::Ea(_) | Pdu::Rj(_) | Pdu::Er(_) => {}
+        }
+    }
+
+    /// A CC tells both references: `key` is the requester's side.
+    fn confirm(&mut self, at: Instant, key: Key, cc: &Connect<'_>) {
+        let is_named = key.reference != Reference(0) && cc.source_reference != Reference(0);
+        if !is_named || cc.class.class != 4 {
+            return;
+        }
+        let twin = Key { owner: key.peer, peer: key.owner, reference: cc.source_reference };
+        // A CC sent again changes nothing.
+        if self.receivers.get(&key).is_some_and(|receiver| receiver.twin == twin) {
+            return;
+        }
+        if self.receivers.len() >= 2 * self.maximum_connections {
+            let oldest = at.saturating_sub(SILENCE);
+            self.receivers.retain(|_, receiver| receiver.last_heard >= oldest);
+        }
+        if self.receivers.len() + 2 > 2 * self.maximum_connections {
+            return;
+        }
+        // Whoever uses a reference anew has ended the connection that had it.
+        for reused in [key, twin] {
+            if let Some(receiver) = self.receivers.remove(&reused) {
+                self.receivers.remove(&receiver.twin);
+            }
+        }
+        let format = cc.class.format();
+        let receiver =
+            |twin| Receiver { twin, format, next: 0, waiting: VecDeque::new(), last_heard: at };
+        self.receivers.insert(key, receiver(twin));
+        self.receivers.insert(twin, receiver(key));
+    }
+}
+
+impl Receiver {
+    /// How far `number` lies ahead of `from`, if it does by less than half the modulus.
+    const fn ahead(&self, from: u32, number: u32) -> Option<u32> {
+        let modulus = self.format.modulus();
+        let ahead = number.wrapping_sub(from) & (modulus - 1);
+        if ahead < modulus / 2 { Some(ahead) } else { None }
+    }
+
+    fn sent(&mut self, number: u32, at: Instant) {
+        let is_known = self.waiting.iter().any(|(waiting, _)| *waiting == number);
+        // Behind what was acknowledged: a copy that came late.
+        let is_old = self.ahead(self.next, number).is_none();
+        if !is_known && !is_old && self.waiting.len() < MAXIMUM_WAITING {
+            self.waiting.push_back((number, at));
+        }
+    }
+
+    fn acknowledged(&mut self, next: u32, mut covered: impl FnMut(Instant)) {
+        // Behind the last one: an AK that was overtaken.
+        if self.ahead(self.next, next).is_none() {
+            return;
+        }
+        self.next = next;
+        let waiting = core::mem::take(&mut self.waiting);
+        for (number, since) in waiting {
+            // From `next` on, the receiver still waits.
+            if self.ahead(next, number).is_some() {
+                self.waiting.push_back((number, since));
+            } else {
+                covered(since);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: u8 = 1;
+    const B: u8 = 2;
+
+    /// An LLC UI frame with the inactive network layer between two stations.
+    fn frame(from: u8, to: u8, tpdu: &[u8]) -> Vec<u8> {
+        let mut octets = vec![2, 0, 0, 0, 0, to, 2, 0, 0, 0, 0, from];
+        octets.extend(u16::try_from(4 + tpdu.len()).unwrap().to_be_bytes());
+        octets.extend([0xFE, 0xFE, 0x03, 0x00]);
+        octets.extend(tpdu);
+        octets
+    }
+
+    /// CC from B, which calls the connection 0x0b0b, to A, which calls it 0x0a0a: class 4.
+    fn confirm() -> Vec<u8> {
+        frame(B, A, &[6, 0xD0, 0x0A, 0x0A, 0x0B, 0x0B, 0x40])
+    }
+
+    fn data(number: u8) -> Vec<u8> {
+        frame(A, B, &[4, 0xF0, 0x0B, 0x0B, 0x80 | number, 0x55])
+    }
+
+    fn acknowledge(next: u8) -> Vec<u8> {
+        frame(B, A, &[4, 0x6F, 0x0A, 0x0A, next])
+    }
+
+    /// The delays, in milliseconds, of frames seen at these milliseconds.
+    fn delays(frames: &[(u64, Vec<u8>)]) -> Vec<u64> {
+        let mut acknowledgements = Acknowledgements::new(4);
+        let mut delays = Vec::new();
+        for (millis, octets) in frames {
+            let at = Instant::from_nanos(millis * 1_000_000);
+            acknowledgements.observe(at, Link::Ethernet, octets, octets.len(), |delay| {
+                assert_eq!(delay.at, at);
+                assert_eq!((delay.source.0[5], delay.destination.0[5]), (A, B));
+                delays.push(u64::try_from(delay.span.as_millis()).unwrap());
+            });
+        }
+        delays
+    }
+
+    #[test]
+    fn an_ak_ends_the_wait_of_every_dt_before_its_number() {
+        let frames = [
+            (0, confirm()),
+            (10, data(0)),
+            (12, data(1)),
+            (15, data(2)),
+            // Covers 0 and 1: 20 - 10 and 20 - 12.
+            (20, acknowledge(2)),
+            (21, acknowledge(3)),
+        ];
+        assert_eq!(delays(&frames), [10, 8, 6]);
+    }
+
+    #[test]
+    fn a_dt_sent_again_counts_from_its_first_copy_and_a_late_copy_not_at_all() {
+        let frames = [
+            (0, confirm()),
+            (10, data(0)),
+            (60, data(0)),
+            (70, acknowledge(1)),
+            (71, data(0)),
+            (72, acknowledge(1)),
+            (80, data(1)),
+            // Overtaken by the one before: it covers nothing.
+            (81, acknowledge(0)),
+            (85, acknowledge(2)),
+        ];
+        assert_eq!(delays(&frames), [60, 5]);
+    }
+
+    #[test]
+    fn numbers_wrap() {
+        let mut frames = vec![(0, confirm())];
+        for number in 0..300_u64 {
+            let wrapped = u8::try_from(number % 128).unwrap();
+            frames.push((10 * number, data(wrapped)));
+            frames.push((10 * number + 3, acknowledge((wrapped + 1) % 128)));
+        }
+        assert_eq!(delays(&frames), [3; 300]);
+    }
+
+    #[test]
+    fn a_connection_whose_cc_was_not_seen_gives_no_delay() {
+        assert_eq!(delays(&[(10, data(0)), (20, acknowledge(1))]), []);
+    }
+
+    #[test]
+    fn after_a_dr_the_reference_means_nothing() {
+        let disconnect = frame(B, A, &[6, 0x80, 0x0A, 0x0A, 0x0B, 0x0B, 0x80]);
+        let frames =
+            [(0, confirm()), (1, data(0)), (2, disconnect), (3, data(1)), (4, acknowledge(2))];
+        assert_eq!(delays(&frames), []);
+    }
+
+    #[test]
+    fn memory_is_bounded_whatever_is_seen() {
+        let mut acknowledgements = Acknowledgements::new(4);
+        for reference in 1..1_000_u16 {
+            let [high, low] = reference.to_be_bytes();
+            let octets = frame(B, A, &[6, 0xD0, high, low, 0x0B, 0x0B, 0x40]);
+            acknowledgements.observe(Instant::ZERO, Link::Ethernet, &octets, octets.len(), |_| {});
+            for number in 0..64 {
+                let octets = data(number);
+                let length = octets.len();
+                acknowledgements.observe(Instant::ZERO, Link::Ethernet, &octets, length, |_| {});
+            }
+        }
+        assert!(acknowledgements.receivers.len() <= 8);
+    }
+}

@@ -1,0 +1,91 @@
+//! `tidewire watch --screen monitor`: what passes, as it passes.
+
+use super::{file, live_port};
+use crate::args::{MonitorOptions, Watch};
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+use crate::quantity;
+use crate::tui::{
+    self, Filter, Interval, Keys, Look, Playback, Port, Scales, Settings, Source, Surroundings,
+};
+use bench::scenario::{Rate, Span};
+use live::clock;
+
+pub(super) fn run(
+    watch: &Watch,
+    listen: Option<Span>,
+    options: &MonitorOptions,
+    output: &Output,
+) -> anyhow::Result<Exit> {
+    if output.json && !options.plain {
+        let failure = Failure::usage("--json has no screen");
+        return Err(failure.with_fix("--plain --json writes a record per sample").into());
+    }
+    let speed = speed(options)?;
+    let (name, is_pipe) = match (&watch.read, &watch.interface) {
+        (Some(path), _) if path.as_os_str() == "-" => (file::name(path), true),
+        // The first line of a screen has little room.
+        (Some(path), _) => {
+            let last = path.file_name().filter(|_| !options.plain);
+            (last.map_or_else(|| file::name(path), |l| l.to_string_lossy().into_owned()), false)
+        }
+        (None, Some(interface)) => (interface.clone(), false),
+        (None, None) => return Err(Failure::usage("--read or --interface is needed").into()),
+    };
+    if options.speed.is_some() && watch.read.is_none() {
+        return Err(Failure::usage("--speed goes with --read: a port has its own").into());
+    }
+    let settings = settings(name, options)?;
+    if !options.plain {
+        tui::check_screen()?;
+    }
+    let source = match (&watch.read, &watch.interface) {
+        (Some(path), _) => {
+            let capture = file::open(path, output)?;
+            Source::Playback(Playback::new(capture, file::name(path), is_pipe, speed))
+        }
+        (None, interface) => {
+            let tap = live_port::open(interface.as_deref().unwrap_or_default())?;
+            let end = listen.map(|Span(listen)| clock::now() + listen);
+            Source::Port(Port::new(tap, end))
+        }
+    };
+    tui::run(source, &settings, options.plain, output)
+}
+
+fn settings(name: String, options: &MonitorOptions) -> Result<Settings, Failure> {
+    let Span(interval) = quantity::option("--sample", &options.sample)?;
+    let interval = Interval::new(interval).ok_or_else(|| {
+        let text = &options.sample;
+        Failure::usage(format!("--sample {text:?}: from 10 ms to 60 s, in steps of 10 ms"))
+    })?;
+    let Rate(bits) = quantity::option("--bits-scale", &options.bits_scale)?;
+    let packets = options.packets_scale;
+    if !(packets.is_finite() && packets > 0.0) {
+        return Err(Failure::usage(format!("--packets-scale {packets}: more than nothing")));
+    }
+    let keys = options.keys.as_deref().unwrap_or_default();
+    Ok(Settings {
+        name,
+        interval,
+        filter: Filter { source: options.from_station, destination: options.to_station },
+        scales: Scales { packets, bits: bits.bits_per_second() as f64 },
+        keys: Keys::new(keys).map_err(|bad| Failure::usage(format!("--keys: {bad}")))?,
+        look: Look::new(options.theme, options.symbols, &Surroundings::of_process()),
+    })
+}
+
+/// Times a capture's own speed; none means as fast as it can be read.
+fn speed(options: &MonitorOptions) -> Result<Option<f64>, Failure> {
+    match options.speed.as_deref() {
+        None => Ok((!options.plain).then_some(1.0)),
+        Some("max") => Ok(None),
+        Some(text) => match text.parse::<f64>() {
+            Ok(speed) if (0.001..=1e6).contains(&speed) => Ok(Some(speed)),
+            Ok(_) | Err(_) => {
+                let expected = "expected from 0.001 to 1000000, or max";
+                Err(Failure::usage(format!("--speed {text:?}: {expected}")))
+            }
+        },
+    }
+}

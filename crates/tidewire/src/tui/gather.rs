@@ -1,0 +1,354 @@
+//! Gathers: from frames and their times to samples, and from those to what a screen asks for.
+//!
+//! It is fed by whoever reads frames, knows no time but theirs, and draws nothing. What it counts in
+//! ticks of 10 ms it can show in any sampling interval. Whoever draws asks for a [`Snapshot`] and
+//! gets plain data.
+
+use super::filter::Filter;
+use super::notices::{Notice, Notices};
+use super::sample::{Count, Interval, Rates, Ring, Statistics, TICK};
+use core::time::Duration;
+use meter::delay::{Acknowledgements, Delay};
+use std::collections::VecDeque;
+use wire::dissect::Link;
+use wire::time::{Instant, nanos};
+
+/// Ticks that are kept to be summed up anew when the sampling interval changes: 10 minutes.
+const KEPT_TICKS: usize = 60_000;
+/// Samples that are kept to scroll back to: 5 hours of 500 ms, 6 minutes of 10 ms.
+const KEPT_SAMPLES: usize = 36_000;
+/// Acknowledgement delays that are kept.
+const KEPT_DELAYS: usize = 65_536;
+/// Connections whose acknowledgements are awaited.
+const MAXIMUM_CONNECTIONS: usize = 4_096;
+/// Notices that a screen may ask for.
+const SHOWN_NOTICES: usize = 64;
+/// Fewer delays than this have no 99th percentile.
+const LEAST_FOR_P99: usize = 100;
+
+/// Which part of the history is asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Window {
+    /// How many samples.
+    pub(super) samples: usize,
+    /// Where the last of them ends, since the start; with the newest where there is nothing.
+    pub(super) until: Option<Duration>,
+}
+
+/// Percentiles of a number of delays, each an order statistic.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Delays {
+    /// How many there are.
+    pub(crate) count: usize,
+    /// The least that half of them do not exceed.
+    pub(crate) median: Option<Duration>,
+    /// The least that 99 % of them do not exceed; nothing of fewer than 100.
+    pub(crate) p99: Option<Duration>,
+    /// The longest.
+    pub(crate) longest: Option<Duration>,
+}
+
+/// What was gathered, as far as it was asked for: plain data.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Snapshot {
+    /// When time began: the first frame, or when listening began.
+    pub(super) origin: Option<Instant>,
+    /// How long ago that is.
+    pub(super) elapsed: Duration,
+    /// The sampling interval.
+    pub(super) interval: Interval,
+    /// The filter.
+    pub(super) filter: Filter,
+    /// The number of the first sample of the window.
+    pub(super) first: u64,
+    /// The samples of the window, oldest first; fewer than asked for where there are no more.
+    pub(super) samples: Vec<Count>,
+    /// How many samples there have been.
+    pub(super) end: u64,
+    /// The number of the oldest sample that can be shown.
+    pub(super) oldest: u64,
+    /// Of the newest sample.
+    pub(super) current: Rates,
+    /// Over all samples since the last restart.
+    pub(super) average: Rates,
+    /// Of the best of them.
+    pub(super) peak: Rates,
+    /// Acknowledgement delays of class 4 that ended within the window.
+    pub(super) delays: Delays,
+    /// What was to be told up to the end of the window, oldest first.
+    pub(super) notices: Vec<Notice>,
+    /// Frames heard, those included that the filter left out.
+    pub(super) frames: u64,
+}
+
+/// Gathers samples.
+#[derive(Clone, Debug)]
+pub(super) struct Gather {
+    origin: Option<Instant>,
+    filter: Filter,
+    interval: Interval,
+    /// The tick under way, counted from the origin.
+    tick: u64,
+    in_tick: Count,
+    ticks: Ring,
+    in_sample: Count,
+    samples: Ring,
+    /// The last sample that frames were gathered for, and its number: a long silence may have
+    /// pushed it out of those kept before anybody saw it.
+    latest: Option<(u64, Count)>,
+    /// Of samples that begin with this tick or later.
+    since_tick: u64,
+    statistics: Statistics,
+    acknowledgements: Acknowledgements,
+    /// The tick each ended in, and how long it was.
+    delays: VecDeque<(u64, Duration)>,
+    notices: Notices,
+    frames: u64,
+}
+
+impl Gather {
+    /// Has gathered nothing; time begins with [`Gather::begin`] or with the first frame.
+    pub(super) fn new(interval: Interval, filter: Filter) -> Self {
+        Self {
+            origin: None,
+            filter,
+            interval,
+            tick: 0,
+            in_tick: Count::default(),
+            ticks: Ring::new(KEPT_TICKS),
+            in_sample: Count::default(),
+            samples: Ring::new(KEPT_SAMPLES),
+            latest: None,
+            since_tick: 0,
+            statistics: Statistics::default(),
+            acknowledgements: Acknowledgements::new(MAXIMUM_CONNECTIONS),
+            delays: VecDeque::new(),
+            notices: Notices::new(Instant::ZERO),
+            frames: 0,
+        }
+    }
+
+    /// Time begins now, if it has not.
+    pub(super) fn begin(&mut self, now: Instant) {
+        if self.origin.is_none() {
+            self.origin = Some(now);
+            self.notices = Notices::new(now);
+        }
+    }
+
+    /// Takes notice of a frame. One that comes later than its time counts as of now.
+    pub(super) fn observe(&mut self, at: Instant, link: Link, octets: &[u8], original: usize) {
+        self.begin(at);
+        self.reach(at);
+        self.frames += 1;
+        if self.filter.matches_frame(octets) {
+            let packet = Count { packets: 1, octets: original.max(octets.len()) as u64 };
+            self.in_tick = self.in_tick.plus(packet);
+        }
+        let Self { acknowledgements, delays, filter, tick, .. } = self;
+        acknowledgements.observe(at, link, octets, original, |delay| {
+            let Delay { span, source, destination, .. } = delay;
+            if !filter.matches(source, destination) {
+                return;
+            }
+            if delays.len() == KEPT_DELAYS {
+                delays.pop_front();
+            }
+            delays.push_back((*tick, span));
+        });
+        self.notices.observe(at, link, octets, original);
+    }
+
+    /// Takes notice that it is now at least this late. Does nothing before time has begun.
+    pub(super) fn advance(&mut self, now: Instant) {
+        if self.origin.is_some() {
+            self.reach(now);
+            self.notices.advance(now);
+        }
+    }
+
+    /// Ends the sample under way, which lasts its full length: nothing more comes.
+    pub(super) fn finish(&mut self) {
+        let interval = self.interval.ticks();
+        if self.origin.is_some() {
+            self.reach_tick((self.tick / interval + 1) * interval);
+            self.notices.finish();
+        }
+    }
+
+    fn reach(&mut self, at: Instant) {
+        let Some(origin) = self.origin else { return };
+        self.reach_tick(nanos(at.since(origin)) / nanos(TICK));
+    }
+
+    fn reach_tick(&mut self, tick: u64) {
+        if tick <= self.tick {
+            return;
+        }
+        let over = core::mem::take(&mut self.in_tick);
+        self.ticks.push(over);
+        self.ticks.push_silent(tick - self.tick - 1);
+        self.in_sample = self.in_sample.plus(over);
+        self.tick = tick;
+        let whole = tick / self.interval.ticks();
+        let Some(finished) = whole.checked_sub(self.samples.end()).filter(|count| *count > 0)
+        else {
+            return;
+        };
+        let first = self.samples.end();
+        let sample = core::mem::take(&mut self.in_sample);
+        self.latest = Some((first, sample));
+        self.samples.push(sample);
+        self.samples.push_silent(finished - 1);
+        let since = self.since_sample();
+        if first >= since {
+            self.statistics.add(sample);
+        }
+        self.statistics.add_silent(whole.saturating_sub(since.max(first + 1)));
+    }
+
+    /// The first sample that average and peak are made of.
+    const fn since_sample(&self) -> u64 {
+        self.since_tick.div_ceil(self.interval.ticks())
+    }
+
+    /// The interval samples are taken in.
+    pub(super) const fn interval(&self) -> Interval {
+        self.interval
+    }
+
+    /// Takes samples of this length from now on, and makes them of the ticks that are kept.
+    pub(super) fn set_interval(&mut self, interval: Interval) {
+        let length = interval.ticks();
+        self.interval = interval;
+        let (first, end) = (self.ticks.first().div_ceil(length), self.tick / length);
+        self.samples.restart(first.min(end));
+        self.latest = None;
+        self.statistics = Statistics::default();
+        let since = self.since_sample();
+        for number in first..end {
+            let sample = self.ticks.sum(number * length, (number + 1) * length);
+            self.samples.push(sample);
+            if number >= since {
+                self.statistics.add(sample);
+            }
+        }
+        self.in_sample = self.ticks.sum(end * length, self.tick);
+    }
+
+    /// Shows other frames from now on. What was gathered of the others is forgotten.
+    pub(super) fn set_filter(&mut self, filter: Filter) {
+        self.filter = filter;
+        self.in_tick = Count::default();
+        self.in_sample = Count::default();
+        self.ticks.restart(self.tick);
+        self.samples.restart(self.tick / self.interval.ticks());
+        self.latest = None;
+        self.delays.clear();
+        self.restart();
+        self.tell(format!("filter: {filter}"));
+    }
+
+    /// Begins average and peak anew, with the next whole sample.
+    pub(super) fn restart(&mut self) {
+        self.since_tick = if self.tick == 0 { 0 } else { self.tick + 1 };
+        self.statistics = Statistics::default();
+    }
+
+    /// Tells the operator something.
+    pub(super) fn tell(&mut self, text: String) {
+        self.notices.tell(self.elapsed(), text);
+    }
+
+    /// How long ago time began, to the tick.
+    pub(super) fn elapsed(&self) -> Duration {
+        Duration::from_nanos(nanos(TICK).saturating_mul(self.tick))
+    }
+
+    /// How many samples there have been.
+    pub(super) fn end(&self) -> u64 {
+        self.samples.end()
+    }
+
+    /// A sample, if it is kept or the last that was gathered.
+    pub(super) fn sample(&self, number: u64) -> Option<Count> {
+        let latest = self.latest.filter(|(latest, _)| *latest == number).map(|(_, count)| count);
+        latest.or_else(|| self.samples.get(number))
+    }
+
+    /// When time began.
+    pub(super) const fn origin(&self) -> Option<Instant> {
+        self.origin
+    }
+
+    /// How many frames were heard.
+    pub(super) const fn frames(&self) -> u64 {
+        self.frames
+    }
+
+    /// What was to be told, from this number on, and the number of the next to come.
+    pub(super) fn notices(&self, since: u64) -> (impl Iterator<Item = &Notice>, u64) {
+        (self.notices.since(since), self.notices.end())
+    }
+
+    /// The delays that ended within these samples.
+    pub(super) fn delays(&self, from: u64, to: u64) -> Delays {
+        let length = self.interval.ticks();
+        let ticks = from * length..to * length;
+        // Ticks never decrease, so those of a window stand together.
+        let first = self.delays.partition_point(|(tick, _)| *tick < ticks.start);
+        let end = self.delays.partition_point(|(tick, _)| *tick < ticks.end);
+        let mut spans: Vec<Duration> =
+            self.delays.range(first..end.max(first)).map(|(_, span)| *span).collect();
+        spans.sort_unstable();
+        let count = spans.len();
+        let percentile =
+            |percent: usize| spans.get((count * percent).div_ceil(100).saturating_sub(1)).copied();
+        Delays {
+            count,
+            median: percentile(50),
+            p99: percentile(99).filter(|_| count >= LEAST_FOR_P99),
+            longest: spans.last().copied(),
+        }
+    }
+
+    /// What a screen asks for.
+    pub(super) fn snapshot(&self, window: Window) -> Snapshot {
+        let newest = self.samples.end();
+        let wanted = window.until.map(|until| nanos(until) / nanos(self.interval.span()));
+        let end = wanted.map_or(newest, |end| end.min(newest));
+        let oldest = self.samples.first();
+        let first = end.saturating_sub(window.samples as u64).max(oldest).min(end);
+        let (average, peak) = self.statistics.rates(self.interval);
+        let current = newest.checked_sub(1).and_then(|number| self.samples.get(number));
+        let horizon = window.until.unwrap_or(Duration::MAX);
+        let mut notices: Vec<Notice> = self
+            .notices
+            .since(0)
+            .rev()
+            .filter(|notice| notice.at <= horizon)
+            .take(SHOWN_NOTICES)
+            .cloned()
+            .collect();
+        notices.reverse();
+        Snapshot {
+            origin: self.origin,
+            elapsed: self.elapsed(),
+            interval: self.interval,
+            filter: self.filter,
+            first,
+            samples: (first..end).filter_map(|number| self.samples.get(number)).collect(),
+            end: newest,
+            oldest,
+            current: self.interval.rates(current.unwrap_or_default(), 1),
+            average,
+            peak,
+            delays: self.delays(first, end),
+            notices,
+            frames: self.frames,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,118 @@
+//! The monitor: what passes on a network, as it passes.
+//!
+//! It is the real-time network monitor of TR-88-08 (figure 9): events, packets per second and bits
+//! per second as scrolling bars, each with its current, average and peak rate, its unit and its
+//! full-scale value, in a sampling interval from 10 ms to 60 s, of all stations or of some. Beside
+//! it are the delays of class 4 acknowledgements, which that monitor could not show.
+//!
+//! ```text
+//! source -> gather (a thread) -> Snapshot -> View -> draw
+//!              ^ Order            controls <- keys
+//! ```
+//!
+//! Gathering comes before drawing: the two share nothing, and a redraw that cannot keep up is
+//! skipped and counted.
+
+mod controls;
+mod draw;
+mod filter;
+mod gather;
+mod keys;
+mod notices;
+mod plain;
+mod sample;
+mod screen;
+mod source;
+mod theme;
+mod view;
+mod worker;
+
+pub(crate) use controls::Scales;
+pub(crate) use filter::Filter;
+pub(crate) use keys::Keys;
+pub(crate) use sample::Interval;
+pub(crate) use source::{Playback, Port, Source};
+pub(crate) use theme::{Look, Surroundings, Symbols, Theme};
+
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+use gather::Gather;
+
+/// What the monitor starts with.
+pub(crate) struct Settings {
+    /// What is listened to or read.
+    pub(crate) name: String,
+    /// The sampling interval.
+    pub(crate) interval: Interval,
+    /// Whose frames are shown.
+    pub(crate) filter: Filter,
+    /// Full-scale values.
+    pub(crate) scales: Scales,
+    /// Which keys do what.
+    pub(crate) keys: Keys,
+    /// Colours and signs.
+    pub(crate) look: Look,
+}
+
+/// How it ended.
+struct Ended {
+    gather: Gather,
+    dropped_by_kernel: Option<u64>,
+    failure: Option<Failure>,
+    is_interrupted: bool,
+}
+
+/// Whether a screen can be drawn here.
+///
+/// # Errors
+/// Says what is missing, and what goes without.
+pub(crate) fn check_screen() -> Result<(), Failure> {
+    screen::check()
+}
+
+/// Shows the monitor on the terminal, or in lines where those are wanted.
+pub(crate) fn run(
+    source: Source,
+    settings: &Settings,
+    is_plain: bool,
+    output: &Output,
+) -> anyhow::Result<Exit> {
+    let ended = if is_plain {
+        plain::run(source, settings, output)?
+    } else {
+        screen::run(source, settings)?
+    };
+    if !output.quiet {
+        summary(&ended, settings, output)?;
+    }
+    match (ended.failure, ended.is_interrupted, ended.dropped_by_kernel) {
+        (_, true, _) => Ok(Exit::Interrupted),
+        (Some(failure), ..) => Err(failure.into()),
+        // What was dropped is in no sample, so none of them is valid.
+        (None, false, Some(1..)) => Ok(Exit::Undecided),
+        (None, false, _) => Ok(Exit::Ok),
+    }
+}
+
+/// What is left behind: time, frames, rates and delays.
+fn summary(ended: &Ended, settings: &Settings, output: &Output) -> std::io::Result<()> {
+    let seen = ended.gather.snapshot(gather::Window { samples: usize::MAX, until: None });
+    let dropped = ended.dropped_by_kernel.filter(|dropped| *dropped > 0);
+    let dropped = dropped
+        .map(|dropped| format!(", {dropped} more dropped by the kernel"))
+        .unwrap_or_default();
+    let amount = view::amount;
+    output.line(format_args!(
+        "{}: {} frames in {}{dropped}; stations: {}",
+        settings.name,
+        seen.frames,
+        view::clock(seen.elapsed),
+        seen.filter,
+    ))?;
+    let (average, peak) = (seen.average, seen.peak);
+    let packets = (amount(average.packets), amount(peak.packets));
+    output.line(format_args!("  packets/s: average {}, peak {}", packets.0, packets.1))?;
+    let bits = (amount(average.bits), amount(peak.bits));
+    output.line(format_args!("  bit/s: average {}, peak {}", bits.0, bits.1))?;
+    output.line(format_args!("  {}", plain::told(&seen.delays)))
+}

@@ -1,0 +1,202 @@
+//! The monitor in lines: one per sampling interval, for logs and for those who read by ear. As
+//! NDJSON too.
+
+use super::gather::{Delays, Gather};
+use super::sample::{Count, Rates, Statistics};
+use super::source::{Source, Step};
+use super::view::amount;
+use super::{Ended, Settings};
+use crate::output::Output;
+use crate::{calendar, interrupt, quantity};
+use bench::scenario::Span;
+use core::time::Duration;
+use live::clock;
+use serde::Serialize;
+use std::io;
+use wire::time::nanos;
+
+/// How long a silent source is left to see whether somebody wants it to end.
+const PATIENCE: Duration = Duration::from_millis(20);
+/// More silent samples than this at once are told in one line.
+const LONG_SILENCE: u64 = 1_000;
+
+/// A line of NDJSON.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "kebab-case")]
+enum Record<'a> {
+    Sample {
+        number: u64,
+        samples: u64,
+        start_ns: u64,
+        length_ns: u64,
+        packets: u64,
+        octets: u64,
+        average_packets_per_second: f64,
+        peak_packets_per_second: f64,
+        average_bits_per_second: f64,
+        peak_bits_per_second: f64,
+        acknowledgement_delays: u64,
+        acknowledgement_delay_p50_ns: Option<u64>,
+        acknowledgement_delay_p99_ns: Option<u64>,
+        acknowledgement_delay_max_ns: Option<u64>,
+    },
+    Event {
+        at_ns: u64,
+        text: &'a str,
+    },
+    End {
+        complete: bool,
+        frames: u64,
+        dropped_by_kernel: Option<u64>,
+        error: Option<String>,
+    },
+}
+
+/// Tells samples as they come, then how it ended.
+pub(super) fn run(
+    mut source: Source,
+    settings: &Settings,
+    output: &Output,
+) -> anyhow::Result<Ended> {
+    interrupt::install()?;
+    let mut gather = Gather::new(settings.interval, settings.filter);
+    let mut lines = Lines { output, next: 0, notices: 0, statistics: Statistics::default() };
+    let mut failure = None;
+    while !interrupt::requested() {
+        match source.step(&mut gather, clock::now() + PATIENCE) {
+            Step::Going => lines.tell(&gather, settings)?,
+            Step::Ended(why) => {
+                if matches!(source, Source::Playback(_)) {
+                    gather.finish();
+                }
+                lines.tell(&gather, settings)?;
+                failure = why;
+                break;
+            }
+        }
+    }
+    let is_interrupted = interrupt::requested();
+    let dropped_by_kernel = source.dropped();
+    let error = match &failure {
+        Some(failure) => Some(failure.to_string()),
+        None => is_interrupted.then(|| "interrupted".to_owned()),
+    };
+    let (complete, frames) = (error.is_none(), gather.frames());
+    output.record(&Record::End { complete, frames, dropped_by_kernel, error })?;
+    Ok(Ended { gather, dropped_by_kernel, failure, is_interrupted })
+}
+
+struct Lines<'a> {
+    output: &'a Output,
+    /// The next sample and the next notice to be told.
+    next: u64,
+    notices: u64,
+    statistics: Statistics,
+}
+
+impl Lines<'_> {
+    /// Tells all that has come since.
+    fn tell(&mut self, gather: &Gather, settings: &Settings) -> io::Result<()> {
+        let end = gather.end();
+        if self.next < end && self.next == 0 {
+            self.heading(gather, settings)?;
+        }
+        while self.next < end {
+            let number = self.next;
+            // One frame ends at the most one sample that is not silent, and that comes first.
+            let silent = if number > 0 && end - number > LONG_SILENCE { end - number } else { 1 };
+            self.sample(gather, number, silent)?;
+            self.next = number + silent;
+        }
+        self.tell_notices(gather)
+    }
+
+    fn heading(&self, gather: &Gather, settings: &Settings) -> io::Result<()> {
+        let Some(origin) = gather.origin() else { return Ok(()) };
+        let (length, start) = (Span(settings.interval.span()), calendar::rfc_3339(origin));
+        let Settings { name, filter, .. } = settings;
+        let line = format!("{name}: samples of {length} from {start}, stations: {filter}");
+        self.output.line(line)
+    }
+
+    fn sample(&mut self, gather: &Gather, number: u64, samples: u64) -> io::Result<()> {
+        let count = gather.sample(number).unwrap_or_default();
+        self.statistics.add(count);
+        self.statistics.add_silent(samples - 1);
+        let delays = gather.delays(number, number + 1);
+        self.record(gather, number, samples, count, &delays)?;
+        let interval = gather.interval();
+        let until = interval.times(number + samples).as_secs_f64();
+        if samples > 1 {
+            let line = format!("{until:.2} s: nothing in {samples} samples");
+            return self.output.line(line);
+        }
+        let current = interval.rates(count, 1);
+        let (average, peak) = self.statistics.rates(interval);
+        let of = |of: fn(Rates) -> f64, unit: &str| {
+            let [current, average, peak] = [current, average, peak].map(|rates| amount(of(rates)));
+            format!("{current} {unit}, average {average}, peak {peak}")
+        };
+        self.output.line(format_args!(
+            "{until:.2} s: {}; {}; {}",
+            of(|rates| rates.packets, "packets/s"),
+            of(|rates| rates.bits, "bit/s"),
+            told(&delays),
+        ))
+    }
+
+    fn record(
+        &self,
+        gather: &Gather,
+        number: u64,
+        samples: u64,
+        count: Count,
+        delays: &Delays,
+    ) -> io::Result<()> {
+        let interval = gather.interval();
+        let (average, peak) = self.statistics.rates(interval);
+        let start = gather.origin().unwrap_or_default() + interval.times(number);
+        self.output.record(&Record::Sample {
+            number,
+            samples,
+            start_ns: start.as_nanos(),
+            length_ns: nanos(interval.span()),
+            packets: count.packets,
+            octets: count.octets,
+            average_packets_per_second: average.packets,
+            peak_packets_per_second: peak.packets,
+            average_bits_per_second: average.bits,
+            peak_bits_per_second: peak.bits,
+            acknowledgement_delays: delays.count as u64,
+            acknowledgement_delay_p50_ns: delays.median.map(nanos),
+            acknowledgement_delay_p99_ns: delays.p99.map(nanos),
+            acknowledgement_delay_max_ns: delays.longest.map(nanos),
+        })
+    }
+
+    fn tell_notices(&mut self, gather: &Gather) -> io::Result<()> {
+        let origin = gather.origin().unwrap_or_default();
+        let (notices, end) = gather.notices(self.notices);
+        for notice in notices {
+            let at_ns = (origin + notice.at).as_nanos();
+            self.output.record(&Record::Event { at_ns, text: &notice.text })?;
+            let at = notice.at.as_secs_f64();
+            self.output.line(format_args!("{at:.2} s: event: {}", notice.text))?;
+        }
+        self.notices = end;
+        Ok(())
+    }
+}
+
+/// Acknowledgement delays in words.
+pub(super) fn told(delays: &Delays) -> String {
+    let span = |span: Option<Duration>| {
+        span.map_or_else(|| "n/a".to_owned(), |span| quantity::span(nanos(span)))
+    };
+    let Delays { count, median, p99, longest } = delays;
+    if *count == 0 {
+        return "no AK delay".to_owned();
+    }
+    let (median, p99, longest) = (span(*median), span(*p99), span(*longest));
+    format!("AK delay p50 {median}, p99 {p99}, max {longest}, n {count}")
+}

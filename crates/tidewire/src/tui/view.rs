@@ -1,0 +1,265 @@
+//! What is on the screen, as plain data: every word and the length of every bar.
+
+use super::controls::Controls;
+use super::gather::{Delays, Snapshot};
+use super::keys::Bound;
+use super::sample::{Count, Rates};
+use crate::calendar;
+use crate::quantity::{self, significant};
+use bench::scenario::Span;
+use core::time::Duration;
+use wire::time::nanos;
+
+/// Narrower screens get fewer words.
+const WIDE_COLUMNS: usize = 72;
+
+/// What is on the screen.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct View {
+    /// The first line: left and right.
+    pub(super) header: [String; 2],
+    /// What was to be told, oldest first.
+    pub(super) notices: Vec<String>,
+    /// Packets, then bits.
+    pub(super) charts: [Chart; 2],
+    /// What the figures below the charts are, with the sampling interval for their units.
+    pub(super) titles: [String; 5],
+    /// Acknowledgement delays and skipped redraws.
+    pub(super) delays: String,
+    /// The last line.
+    pub(super) footer: Footer,
+    /// All keys, where they are asked for, and what each does.
+    pub(super) help: Option<Vec<String>>,
+}
+
+/// A bar chart and its line of figures.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Chart {
+    /// Each sample as a share of the full scale, oldest first; beyond 1 where it does not fit.
+    pub(super) bars: Vec<f64>,
+    /// Current, average, peak, unit, full scale.
+    pub(super) figures: [String; 5],
+}
+
+/// The last line.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Footer {
+    /// Keys and what they do, the most needed first.
+    Keys(Vec<String>),
+    /// A question and what was typed, or what to do next.
+    Prompt(String),
+}
+
+/// What is known beside what was gathered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Surface<'a> {
+    /// What is listened to or read.
+    pub(super) source: &'a str,
+    /// How it goes on, in a word.
+    pub(super) state: &'a str,
+    /// Samples that came and went between two redraws.
+    pub(super) skipped: u64,
+    /// Columns of the screen.
+    pub(super) columns: usize,
+}
+
+impl View {
+    /// What a screen of this width shows of a snapshot.
+    pub(super) fn of(seen: &Snapshot, controls: &Controls, surface: Surface<'_>) -> Self {
+        let is_wide = surface.columns >= WIDE_COLUMNS;
+        Self {
+            header: header(seen, controls, surface),
+            notices: seen
+                .notices
+                .iter()
+                .map(|notice| format!("{}  {}", clock(notice.at), notice.text))
+                .collect(),
+            charts: charts(seen, controls, is_wide),
+            titles: [
+                "current".to_owned(),
+                "average".to_owned(),
+                "peak".to_owned(),
+                Span(seen.interval.span()).to_string(),
+                if is_wide { "full scale" } else { "full" }.to_owned(),
+            ],
+            delays: delays(&seen.delays, surface.skipped, is_wide),
+            footer: footer(controls),
+            help: controls.is_help_shown.then(|| help(controls, is_wide)),
+        }
+    }
+}
+
+/// Source and filter at the left; at the right the time and how it goes on, in as many words as
+/// leave the left whole.
+fn header(seen: &Snapshot, controls: &Controls, surface: Surface<'_>) -> [String; 2] {
+    let Surface { source, state, columns, .. } = surface;
+    let left = format!("{source}  stations: {}", seen.filter);
+    let room = columns.saturating_sub(left.chars().count() + 2);
+    let words = match controls.paused_at {
+        Some(paused_at) => {
+            let at = clock(paused_at.min(seen.elapsed));
+            let goes_on = format!("PAUSED at {at}, recording goes on");
+            [goes_on, format!("PAUSED at {at}"), "PAUSED".to_owned()]
+        }
+        None => {
+            let mut day = calendar::time_of_day(seen.origin.unwrap_or_default() + seen.elapsed);
+            day.truncate("00:00:00".len());
+            let short = format!("{}  {state}", clock(seen.elapsed));
+            [format!("{day}Z  {short}"), short, state.to_owned()]
+        }
+    };
+    let [.., shortest] = &words;
+    let right = words.iter().find(|words| words.chars().count() <= room).unwrap_or(shortest);
+    [left, right.clone()]
+}
+
+fn charts(seen: &Snapshot, controls: &Controls, is_wide: bool) -> [Chart; 2] {
+    let chart = |of: fn(Rates) -> f64, scale: f64, unit: &str| Chart {
+        bars: seen
+            .samples
+            .iter()
+            .map(|sample: &Count| of(seen.interval.rates(*sample, 1)) / scale)
+            .collect(),
+        figures: [
+            amount(of(seen.current)),
+            amount(of(seen.average)),
+            amount(of(seen.peak)),
+            unit.to_owned(),
+            amount(scale),
+        ],
+    };
+    let packets = if is_wide { "packets/s" } else { "pkt/s" };
+    [
+        chart(|rates| rates.packets, controls.scales.packets, packets),
+        chart(|rates| rates.bits, controls.scales.bits, "bit/s"),
+    ]
+}
+
+fn delays(delays: &Delays, skipped: u64, is_wide: bool) -> String {
+    let span = |span: Option<Duration>| {
+        span.map_or_else(|| "n/a".to_owned(), |span| quantity::span(nanos(span)))
+    };
+    let Delays { count, median, p99, longest } = delays;
+    let (median, p99, longest) = (span(*median), span(*p99), span(*longest));
+    if is_wide {
+        format!(
+            "AK delay  p50 {median}  p99 {p99}  max {longest}  n {count}    \
+             redraws skipped {skipped}"
+        )
+    } else {
+        let [count, skipped] = [*count as f64, skipped as f64].map(amount);
+        format!("AK p50 {median} p99 {p99} n {count} skip {skipped}")
+    }
+}
+
+fn footer(controls: &Controls) -> Footer {
+    if let Some(prompt) = &controls.prompt {
+        let complaint =
+            controls.complaint.as_ref().map(|what| format!("  ({what})")).unwrap_or_default();
+        return Footer::Prompt(format!("all, from MAC, to MAC: {prompt}_{complaint}"));
+    }
+    if controls.is_help_shown {
+        return Footer::Prompt("any key goes back".to_owned());
+    }
+    let keys = controls.keys.list();
+    Footer::Keys(keys.iter().map(|bound| format!("{} {}", bound.first(), bound.name)).collect())
+}
+
+fn help(controls: &Controls, is_wide: bool) -> Vec<String> {
+    let line = |bound: Bound| {
+        if is_wide {
+            format!("{:>8}  {}", bound.keys, bound.what)
+        } else {
+            format!("{:>5} {}", bound.first(), bound.name)
+        }
+    };
+    controls.keys.list().into_iter().map(line).collect()
+}
+
+/// A number to three digits with the prefix that suits it: `58`, `0.25`, `39.2k`.
+pub(super) fn amount(value: f64) -> String {
+    const PREFIXES: [(f64, &str); 4] = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
+    // What would round up to a thousand of the smaller unit is one of the greater.
+    let found = PREFIXES.into_iter().find(|(each, _)| value >= each * 0.9995);
+    let (each, prefix) = found.unwrap_or((1.0, ""));
+    let value = value / each;
+    let text = if value < 0.001 { "0".to_owned() } else { significant(value, 3) };
+    if text.contains('.') {
+        let text = text.trim_end_matches('0').trim_end_matches('.');
+        return format!("{text}{prefix}");
+    }
+    format!("{text}{prefix}")
+}
+
+/// Hours, minutes, seconds and tenths since the start: `0:01:23.4`.
+pub(super) fn clock(since: Duration) -> String {
+    let seconds = since.as_secs();
+    let (hours, minutes, tenths) =
+        (seconds / 3_600, seconds / 60 % 60, since.subsec_millis() / 100);
+    format!("{hours}:{minutes:02}:{:02}.{tenths}", seconds % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::controls::Scales;
+    use crate::tui::filter::Filter;
+    use crate::tui::gather::{Gather, Window};
+    use crate::tui::keys::Keys;
+    use crate::tui::sample::Interval;
+    use wire::addr::Mac;
+    use wire::time::Instant;
+
+    #[test]
+    fn amounts_have_three_digits_and_a_prefix() {
+        for (value, text) in [
+            (0.0, "0"),
+            (0.000_4, "0"),
+            (0.25, "0.25"),
+            (58.0, "58"),
+            (99.96, "100"),
+            (999.4, "999"),
+            (999.6, "1k"),
+            (39_200.0, "39.2k"),
+            (1e6, "1M"),
+            (9_999_999.0, "10M"),
+            (1_488_095.2, "1.49M"),
+            (1e12, "1T"),
+        ] {
+            assert_eq!(amount(value), text);
+        }
+    }
+
+    #[test]
+    fn the_header_gives_up_words_before_it_cuts_the_filter() {
+        let interval = Interval::new(Duration::from_secs(1)).unwrap();
+        let scales = Scales { packets: 1.0, bits: 1.0 };
+        let mut controls = Controls::new(Keys::new("").unwrap(), interval, scales);
+        let filter = Filter { source: Some(Mac([2; 6])), destination: None };
+        let mut gather = Gather::new(interval, filter);
+        gather.begin(Instant::ZERO);
+        gather.advance(Instant::from_nanos(83_000_000_000));
+        let seen = gather.snapshot(Window { samples: 10, until: None });
+        let mut right = |columns, paused_at| {
+            controls.paused_at = paused_at;
+            let surface = Surface { source: "eth1", state: "live", skipped: 0, columns };
+            let [left, right] = header(&seen, &controls, surface);
+            // 4 + 2 + 10 + 22 columns.
+            assert_eq!(left, "eth1  stations: from 02:02:02:02:02:02");
+            right
+        };
+        assert_eq!(right(80, None), "00:01:23Z  0:01:23.0  live");
+        assert_eq!(right(60, None), "0:01:23.0  live");
+        assert_eq!(right(40, None), "live");
+        let at = Some(Duration::from_secs(2));
+        assert_eq!(right(80, at), "PAUSED at 0:00:02.0, recording goes on");
+        assert_eq!(right(60, at), "PAUSED at 0:00:02.0");
+        assert_eq!(right(40, at), "PAUSED");
+    }
+
+    #[test]
+    fn a_clock_tells_tenths() {
+        assert_eq!(clock(Duration::from_millis(83_450)), "0:01:23.4");
+        assert_eq!(clock(Duration::from_secs(100 * 3_600)), "100:00:00.0");
+    }
+}
