@@ -11,6 +11,7 @@ mod directory;
 pub mod faulty;
 pub mod framing;
 pub mod ideal;
+mod rotation;
 pub mod token_ring;
 
 use stack::fault::Fate;

@@ -43,8 +43,9 @@ pub use params::{
 pub use statistics::Statistics;
 
 use super::directory::Directory;
+use super::rotation::{Picos, bits, instant, picos, span};
 use super::{Delivery, Event, Medium, Misfit, Passage};
-use circle::{Circle, Picos, bits, instant, picos, span};
+use circle::Circle;
 use core::time::Duration;
 use priority::{Access, Stack};
 use smallvec::SmallVec;
@@ -216,7 +217,7 @@ impl TokenRing {
     /// Ring latency: how long a signal, and a token that nobody takes, takes all the way round.
     #[must_use]
     pub fn latency(&self) -> Duration {
-        span(self.circle.round)
+        span(self.circle.rotation.round)
     }
 
     /// The priority of the ring now: that of the token, or of the frame that it was taken for.
@@ -247,7 +248,7 @@ impl TokenRing {
                 let ahead = self.alert.range(free.place + 1..).next();
                 let place = ahead.or_else(|| self.alert.first()).copied();
                 place.map(|place| {
-                    let at = free.at + self.circle.way(free.place, place);
+                    let at = free.at + self.circle.rotation.way(free.place, place);
                     Due { at, what: What::Token(place) }
                 })
             }
@@ -322,7 +323,7 @@ impl TokenRing {
         entity.under_way += 1;
         self.prioritised -= usize::from(priority > 0);
         // Of the frames begun before, one that is back makes those before it useless.
-        let known = self.circle.round + self.times.reservation;
+        let known = self.circle.rotation.round + self.times.reservation;
         let back = hold.starts.iter().take_while(|start| *start + known <= at).count();
         hold.starts.drain(..back.saturating_sub(1));
         hold.starts.push(at);
@@ -345,7 +346,7 @@ impl TokenRing {
         }
         let Token::Held(hold) = &mut self.token else { return };
         if self.params.release == Release::OwnHeader {
-            hold.until = at.max(hold.first + self.circle.round + self.times.header);
+            hold.until = at.max(hold.first + self.circle.rotation.round + self.times.header);
         }
         if hold.until == at {
             self.release(at);
@@ -377,7 +378,7 @@ impl TokenRing {
         if let Some(destination) = station::destination(&frame) {
             for recipient in self.directory.recipients(source, destination) {
                 meant = true;
-                let way = self.circle.way(place, self.circle.places[recipient]);
+                let way = self.circle.rotation.way(place, self.circle.places[recipient]);
                 // A frame shorter than its way is asked about when it is out.
                 let addressed = (start + way + self.times.header).min(end);
                 if !self.entities[recipient].had_buffer(addressed) {
@@ -390,7 +391,7 @@ impl TokenRing {
             }
         }
         let outcome = if meant && !copied { Transmission::Refused } else { Transmission::Sent };
-        let at = end + self.circle.round;
+        let at = end + self.circle.rotation.round;
         self.returning.push_back(Returning { at, station: source, recognised: meant, outcome });
     }
 
@@ -423,7 +424,7 @@ impl TokenRing {
     /// The highest reservation that has come back to the station that holds the token: that of its
     /// last frame whose reservation bits are back, or else what the token brought.
     fn reserved(&self, hold: &Hold, at: Picos) -> u8 {
-        let known = self.circle.round + self.times.reservation;
+        let known = self.circle.rotation.round + self.times.reservation;
         let back = hold.starts.iter().rev().find(|start| **start + known <= at);
         let Some(start) = back else { return hold.access.reservation };
         if self.prioritised == 0 {
@@ -432,7 +433,8 @@ impl TokenRing {
         // Nobody else sent in between, so who waits now and came in time waited then.
         let waiting = self.alert.iter().filter(|place| **place != hold.place).map(|place| {
             let entity = &self.entities[self.circle.stations[*place]];
-            let passed = start + self.circle.way(hold.place, *place) + self.times.reservation;
+            let passed =
+                start + self.circle.rotation.way(hold.place, *place) + self.times.reservation;
             let waited = entity.queue.front().filter(|_| entity.headed <= passed);
             waited.map_or(0, |(priority, _)| *priority)
         });
@@ -501,7 +503,7 @@ impl Medium for TokenRing {
         entity.queue.push_back((priority, frame));
         if let Token::Free(free) = &mut self.token {
             // Who just came is not visited by a token that has passed already.
-            (free.at, free.place) = self.circle.last_before(now, free.at, free.place);
+            (free.at, free.place) = self.circle.rotation.last_before(now, free.at, free.place);
         }
         self.alert.insert(self.circle.places[station]);
         self.advance(now);
