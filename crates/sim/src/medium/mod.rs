@@ -12,6 +12,7 @@ pub mod faulty;
 pub mod framing;
 pub mod ideal;
 mod rotation;
+pub mod token_bus;
 pub mod token_ring;
 
 use stack::fault::Fate;

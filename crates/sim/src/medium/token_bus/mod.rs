@@ -1,0 +1,386 @@
+//! A token bus: IEEE 802.4, carrierband or broadband.
+//!
+//! ```text
+//!   addresses   60 ──token─▶ 40 ──token─▶ 20 ──token─▶ 60 …   whatever the order along the cable
+//!   ════╤═════════╤══════════════╤═══════════ bus
+//!       40        60             20
+//! ```
+//!
+//! Stations pass the token from each address to the next lower one, and from the lowest to the
+//! highest. A token is a frame without data, sent from station to station; whoever has it sends, and
+//! everybody hears. A station with the token serves its access classes from 6 down to 0, each for as
+//! long as its timer allows ([`Service`]), and passes it on. A frame that was begun in time is
+//! finished.
+//!
+//! A class below 6 may send for as long as its target rotation time exceeds what has passed since it
+//! was served the time before, in the token's last round: the counters are loaded anew at each service,
+//! so a late token is not made up for later (as it is on FDDI).
+//!
+//! Stations hand over frames with an 802.3 header: its 14 octets are not sent, nor is there a
+//! shortest frame or a pad; the octets behind the header are the data, and what 802.4 puts around
+//! them is counted instead. Where a token is that nobody uses is computed, so that an idle bus takes
+//! no steps.
+//!
+//! Not modelled: stations that join, leave or fail and the windows opened for them (solicit
+//! successor, who follows, resolve contention), the claiming of a lost token, request with response,
+//! bit errors, and a station that is alone and keeps the token: it passes it to itself.
+
+mod params;
+mod statistics;
+
+pub use params::{COAX, HeadEnd, Invalid, Params, Service};
+pub use statistics::Statistics;
+
+use super::directory::Directory;
+use super::rotation::{Picos, Rotation, bits, instant, picos, span};
+use super::token_ring::data_octets;
+use super::{Delivery, Event, Medium, Misfit, Passage};
+use core::time::Duration;
+use stack::fault::Fate;
+use stack::machine::Deadline;
+use stack::station::{self, Frame, Transmission};
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, VecDeque};
+use wire::addr::Mac;
+use wire::time::Instant;
+
+/// Access classes: 6, 4, 2 and 0, in the order in which they are served.
+const CLASSES: usize = 4;
+
+/// A token bus with its stations' MAC entities.
+#[derive(Clone, Debug)]
+pub struct TokenBus {
+    params: Params,
+    /// By station, not by place.
+    entities: Vec<Entity>,
+    /// The station at each place of the logical ring.
+    stations: Vec<usize>,
+    /// How the token goes round among the places.
+    rotation: Rotation,
+    directory: Directory,
+    /// Places whose stations have frames.
+    alert: BTreeSet<usize>,
+    token: Token,
+    sending: Option<Frame>,
+    /// When what happens next does, if anything does.
+    due: Option<Picos>,
+    events: VecDeque<Event>,
+    statistics: Statistics,
+}
+
+/// The MAC entity of one station.
+#[derive(Clone, Debug, Default)]
+struct Entity {
+    /// Its place in the logical ring.
+    place: usize,
+    /// What waits, by class.
+    queues: [VecDeque<Frame>; CLASSES],
+    /// When the classes below 6 were served last.
+    served: [Picos; CLASSES - 1],
+    /// When the token came last.
+    visited: Option<Picos>,
+}
+
+/// Where the token is.
+#[derive(Clone, Copy, Debug)]
+enum Token {
+    /// On its way, passed on by this place at this time.
+    Free(Picos, usize),
+    /// A station has it and sends.
+    Held(Hold),
+}
+
+/// A token that a station uses.
+#[derive(Clone, Copy, Debug)]
+struct Hold {
+    place: usize,
+    /// The class being served, as an index.
+    class: usize,
+    /// When that class may begin no more frames.
+    limit: Picos,
+    /// When the frame being sent was begun, and when it ends.
+    begun: Picos,
+    until: Picos,
+}
+
+impl TokenBus {
+    /// A bus whose stations are yet to be attached.
+    ///
+    /// # Errors
+    /// Where there cannot be such a bus.
+    pub fn new(params: Params) -> Result<Self, Invalid> {
+        params.check()?;
+        Ok(Self {
+            params,
+            entities: Vec::new(),
+            stations: Vec::new(),
+            rotation: Rotation::default(),
+            directory: Directory::default(),
+            alert: BTreeSet::new(),
+            // The highest address passes it on at the beginning.
+            token: Token::Free(0, 0),
+            sending: None,
+            due: None,
+            events: VecDeque::new(),
+            statistics: Statistics::default(),
+        })
+    }
+
+    /// What happened so far.
+    #[must_use]
+    pub const fn statistics(&self) -> &Statistics {
+        &self.statistics
+    }
+
+    /// Frames that stations still have waiting or in transmission.
+    #[must_use]
+    pub fn queued(&self) -> usize {
+        let waiting: usize = self.entities.iter().map(Entity::waiting).sum();
+        waiting + usize::from(self.sending.is_some())
+    }
+
+    /// How long a token that nobody uses takes all the way round.
+    #[must_use]
+    pub fn idle_rotation(&self) -> Duration {
+        span(self.rotation.round)
+    }
+
+    /// How long a signal takes along so much cable.
+    fn cable(&self, metres: f64) -> Picos {
+        (metres / self.params.metres_per_second * 1e12).round() as Picos
+    }
+
+    /// How long a signal takes from one place on the cable to another.
+    fn way(&self, from: f64, to: f64) -> Picos {
+        match self.params.head_end {
+            None => self.cable((from - to).abs()),
+            Some(HeadEnd { position_metres, delay }) => {
+                let there = (from - position_metres).abs() + (to - position_metres).abs();
+                self.cable(there) + delay.as_nanos() * 1_000
+            }
+        }
+    }
+
+    /// How long a signal takes to the observer: at the head end, or at the end of the cable.
+    fn way_to_observer(&self, station: usize) -> Picos {
+        let observer = self.params.head_end.map_or(0.0, |head_end| head_end.position_metres);
+        self.cable((self.params.positions_metres[station] - observer).abs())
+    }
+
+    /// How the token goes round: after so long each place passes it on.
+    fn rotation(&self, stations: &[usize]) -> Rotation {
+        let metres = &self.params.positions_metres;
+        let token = bits(self.params.rate, self.params.frame_bits(0))
+            + self.params.station_delay.as_nanos() * 1_000;
+        let hop = |from: usize, to: usize| token + self.way(metres[from], metres[to]);
+        let mut from_first = Vec::with_capacity(stations.len());
+        let mut at = 0;
+        for (place, station) in stations.iter().enumerate() {
+            from_first.push(at);
+            at += hop(*station, stations[(place + 1) % stations.len()]);
+        }
+        Rotation::new(from_first, at)
+    }
+
+    fn tell(&mut self, station: usize, outcome: Transmission) {
+        self.events.push_back(Event::Transmitted { station, outcome });
+    }
+
+    /// What happens next: the frame being sent ends, or the token comes to a station with frames.
+    fn next(&self) -> Option<(Picos, Option<usize>)> {
+        match self.token {
+            Token::Held(hold) => Some((hold.until, None)),
+            Token::Free(at, place) => {
+                let ahead = self.alert.range(place + 1..).next();
+                let next = *ahead.or_else(|| self.alert.first())?;
+                Some((at + self.rotation.way(place, next), Some(next)))
+            }
+        }
+    }
+
+    /// Lets happen what is due by `now`.
+    fn advance(&mut self, now: Picos) {
+        loop {
+            let next = self.next();
+            self.due = next.map(|(at, _)| at);
+            match next.filter(|(at, _)| *at <= now) {
+                Some((at, Some(place))) => self.visit(at, place),
+                Some((at, None)) => self.end(at),
+                None => return,
+            }
+        }
+    }
+
+    /// Lets the token pass by all stations that it comes to before `now`; none of them uses it.
+    fn pass_by(&mut self, now: Picos) {
+        let Token::Free(since, from) = self.token else { return };
+        let (at, last) = self.rotation.last_before(now, since, from);
+        self.token = Token::Free(at, last);
+        let count = self.rotation.places();
+        for place in (1..=count).map(|steps| (from + steps) % count) {
+            let first = since + self.rotation.way(from, place);
+            if first > at {
+                break;
+            }
+            let round = self.rotation.round;
+            let latest = first + (at - first) / round * round;
+            let entity = &mut self.entities[self.stations[place]];
+            let mut rotation = first - entity.visited.unwrap_or(first);
+            if latest > first {
+                rotation = rotation.max(round);
+            }
+            entity.visited = Some(latest);
+            entity.served = [latest; CLASSES - 1];
+            let longest = &mut self.statistics.longest_rotation;
+            *longest = (*longest).max(span(rotation));
+        }
+    }
+
+    /// The token comes to a station with frames.
+    fn visit(&mut self, at: Picos, place: usize) {
+        self.pass_by(at);
+        let entity = &mut self.entities[self.stations[place]];
+        let rotation = span(at - entity.visited.replace(at).unwrap_or(at));
+        self.statistics.longest_rotation = self.statistics.longest_rotation.max(rotation);
+        let (Service::HoldingTime(holding) | Service::Classes { holding_time: holding, .. }) =
+            self.params.service;
+        let limit = at.saturating_add(holding.as_nanos().saturating_mul(1_000));
+        self.token = Token::Held(Hold { place, class: 0, limit, begun: at, until: at });
+        self.serve(at);
+        if self.sending.is_some() {
+            self.statistics.tokens_used += 1;
+        } else {
+            self.statistics.tokens_too_late += 1;
+        }
+    }
+
+    /// The station that has the token begins its next frame, or passes the token on.
+    fn serve(&mut self, at: Picos) {
+        let Token::Held(mut hold) = self.token else { return };
+        let entity = &mut self.entities[self.stations[hold.place]];
+        loop {
+            if at < hold.limit
+                && let Some(frame) = entity.queues[hold.class].pop_front()
+            {
+                let octets = data_octets(frame.len());
+                let takes = bits(self.params.rate, self.params.frame_bits(octets));
+                (hold.begun, hold.until) = (at, at + takes);
+                self.statistics.carried += span(takes);
+                self.sending = Some(frame);
+                self.token = Token::Held(hold);
+                return;
+            }
+            let Service::Classes { target_rotation_times, .. } = self.params.service else { break };
+            let Some(target) = target_rotation_times.get(hold.class) else { break };
+            let served = core::mem::replace(&mut entity.served[hold.class], at);
+            let left = (target.as_nanos() * 1_000).saturating_sub(at - served);
+            hold.limit = at + left;
+            hold.class += 1;
+        }
+        if entity.waiting() == 0 {
+            self.alert.remove(&hold.place);
+        }
+        self.token = Token::Free(at, hold.place);
+    }
+
+    /// The last bit of the frame being sent is out.
+    fn end(&mut self, at: Picos) {
+        let Token::Held(hold) = self.token else { return };
+        let frame = self.sending.take().expect("a station that holds the token sends a frame");
+        let source = self.stations[hold.place];
+        let to_observer = self.way_to_observer(source);
+        self.events.push_back(Event::Passage(Passage {
+            started: instant(hold.begun + to_observer),
+            at: instant(at + to_observer),
+            source,
+            frame: frame.clone(),
+            fate: Fate::Whole,
+        }));
+        let metres = &self.params.positions_metres;
+        let mut meant = false;
+        if let Some(destination) = station::destination(&frame) {
+            for station in self.directory.recipients(source, destination) {
+                meant = true;
+                let at = instant(at + self.way(metres[source], metres[station]));
+                let delivery = Delivery { at, station, frame: frame.clone() };
+                self.events.push_back(Event::Delivery(delivery));
+            }
+        }
+        self.statistics.sent += 1;
+        self.statistics.unrecognised += u64::from(!meant);
+        self.tell(source, Transmission::Sent);
+        self.serve(at);
+    }
+
+    /// The class that a frame is of, as an index.
+    fn class(&self, station: usize, frame: &Frame) -> usize {
+        match self.params.service {
+            Service::HoldingTime(_) => 0,
+            // Priorities 7 and 6 are of class 6, the first.
+            Service::Classes { priority_of, .. } => {
+                CLASSES - 1 - usize::from(priority_of(station, frame).min(7) / 2)
+            }
+        }
+    }
+}
+
+impl Entity {
+    fn waiting(&self) -> usize {
+        self.queues.iter().map(VecDeque::len).sum()
+    }
+}
+
+impl Medium for TokenBus {
+    fn attach(&mut self, addresses: &[Mac]) -> Result<(), Misfit> {
+        let places = self.params.positions_metres.len();
+        if places != addresses.len() {
+            return Err(Misfit { places, stations: addresses.len() });
+        }
+        self.directory = Directory::new(addresses);
+        self.entities = vec![Entity::default(); places];
+        self.stations = (0..places).collect();
+        self.stations.sort_by_key(|station| Reverse(addresses[*station]));
+        for (place, station) in self.stations.iter().enumerate() {
+            self.entities[*station].place = place;
+        }
+        self.rotation = self.rotation(&self.stations);
+        if let Some(first) = self.stations.first() {
+            self.entities[*first].visited = Some(0);
+        }
+        Ok(())
+    }
+
+    fn offer(&mut self, now: Instant, station: usize, frame: Frame) {
+        self.statistics.offered += 1;
+        if data_octets(frame.len()) > self.params.maximum_data_octets {
+            self.statistics.oversized += 1;
+            return self.tell(station, Transmission::GivenUp);
+        }
+        let now = picos(now);
+        self.advance(now);
+        if self.entities[station].waiting() >= self.params.queue_frames {
+            self.statistics.queue_drops += 1;
+            return self.tell(station, Transmission::GivenUp);
+        }
+        let class = self.class(station, &frame);
+        // Who just came is not visited by a token that has passed already.
+        self.pass_by(now);
+        let entity = &mut self.entities[station];
+        entity.queues[class].push_back(frame);
+        self.alert.insert(entity.place);
+        self.advance(now);
+    }
+
+    fn expire(&mut self, now: Instant) {
+        self.advance(picos(now));
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        let timer = if self.sending.is_some() { "end of frame" } else { "token" };
+        self.due.map(|due| Deadline { at: instant(due), timer })
+    }
+
+    fn poll(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+}

@@ -1,0 +1,184 @@
+//! What a token bus is like, and which buses there cannot be.
+//!
+//! Not modelled: how bits become signals; a broadband bus differs from a carrierband one in its way
+//! by the head end alone.
+
+use crate::medium::token_ring::PriorityOf;
+use core::fmt;
+use core::time::Duration;
+use wire::units::BitRate;
+
+/// A signal in coaxial cable, in metres per second: two thirds of the speed of light.
+pub const COAX: f64 = 2.0e8;
+/// Octets of a frame beside preamble and data: SD, FC, two addresses of 6 octets, FCS, ED.
+const FIELDS_OCTETS: u64 = 1 + 1 + 12 + 4 + 1;
+/// The shortest preamble.
+const PREAMBLE: Duration = Duration::from_micros(2);
+/// FC to FCS may have 8,191 octets, of which 17 are not data (IEEE 802.4; RFC 1042).
+const MAXIMUM_DATA_OCTETS: usize = 8_191 - 17;
+
+/// What a token bus is like.
+#[derive(Clone, Debug)]
+pub struct Params {
+    /// How fast it is: 1, 5 or 10 Mbit/s in the standard.
+    pub rate: BitRate,
+    /// Where along the cable each station sits, in metres.
+    pub positions_metres: Vec<f64>,
+    /// How fast a signal travels, in metres per second.
+    pub metres_per_second: f64,
+    /// Through what signals pass on a broadband bus; on a carrierband bus they go the direct way.
+    pub head_end: Option<HeadEnd>,
+    /// From the last bit of a token that a station hears to the first that it sends.
+    pub station_delay: Duration,
+    /// Which frames a station may send when it has the token.
+    pub service: Service,
+    /// The most octets of data in a frame; longer ones are refused.
+    pub maximum_data_octets: usize,
+    /// How many frames a station may have waiting, its classes together; more are refused.
+    pub queue_frames: usize,
+}
+
+/// What receives on one channel of a broadband cable and sends on the other.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct HeadEnd {
+    /// Where along the cable it is, in metres.
+    pub position_metres: f64,
+    /// How much later it sends what it hears.
+    pub delay: Duration,
+}
+
+/// Which frames a station may send when it has the token, and for how long.
+#[derive(Clone, Copy, Debug)]
+pub enum Service {
+    /// Without the priority option: all frames are of class 6. A frame is begun while the token has
+    /// not been held for this long, and then finished.
+    HoldingTime(Duration),
+    /// The priority option: four access classes.
+    Classes {
+        /// How long class 6 may begin frames.
+        holding_time: Duration,
+        /// The target rotation times of the classes 4, 2 and 0: each may begin frames for as long
+        /// as less than this has passed since it was served the time before.
+        target_rotation_times: [Duration; 3],
+        /// The LLC priority of each frame, of which two make a class: 7 and 6 are of class 6.
+        priority_of: PriorityOf,
+    },
+}
+
+impl Params {
+    /// A carrierband bus with `stations` at equal distances from end to end, without the priority
+    /// option. Its stations take four octet times to send after what they hear, which is an assumption.
+    #[must_use]
+    pub fn carrierband(rate: BitRate, stations: usize, length_metres: f64) -> Self {
+        let apart = length_metres / stations.saturating_sub(1).max(1) as f64;
+        Self {
+            rate,
+            positions_metres: (0..stations).map(|station| station as f64 * apart).collect(),
+            metres_per_second: COAX,
+            head_end: None,
+            station_delay: rate.bits(32),
+            service: Service::HoldingTime(Duration::from_millis(10)),
+            maximum_data_octets: MAXIMUM_DATA_OCTETS,
+            queue_frames: 1_000,
+        }
+    }
+
+    /// Octets of preamble: no less than one, and no less than 2 us.
+    #[must_use]
+    pub fn preamble_octets(&self) -> u64 {
+        let bits = PREAMBLE.as_nanos() * u128::from(self.rate.bits_per_second());
+        u64::try_from(bits.div_ceil(8 * 1_000_000_000)).unwrap_or(u64::MAX).max(1)
+    }
+
+    /// Bits of a frame with so many octets of data, preamble included: a token has none.
+    #[must_use]
+    pub fn frame_bits(&self, data_octets: usize) -> u64 {
+        let around = self.preamble_octets().saturating_add(FIELDS_OCTETS);
+        around.saturating_add(data_octets as u64).saturating_mul(8)
+    }
+
+    /// Checks that there can be such a bus.
+    pub(super) fn check(&self) -> Result<(), Invalid> {
+        let speed = self.metres_per_second;
+        if !(speed.is_finite() && speed > 0.0) {
+            return Err(Invalid::Speed);
+        }
+        // What a year's light travels: beyond it, picoseconds would run over.
+        let on_cable = |metres: &f64| (0.0..=1e16).contains(metres);
+        let head_end = self.head_end.iter().map(|head_end| &head_end.position_metres);
+        if !self.positions_metres.iter().chain(head_end).all(on_cable) {
+            return Err(Invalid::Position);
+        }
+        if self.queue_frames == 0 {
+            return Err(Invalid::Queue);
+        }
+        let holding_time = match self.service {
+            Service::HoldingTime(holding_time) | Service::Classes { holding_time, .. } => {
+                holding_time
+            }
+        };
+        // A class 0 whose target is none would never be served; that is for the user to choose.
+        if holding_time.is_zero() {
+            return Err(Invalid::Holding);
+        }
+        Ok(())
+    }
+}
+
+/// Why there cannot be such a bus.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Invalid {
+    /// A place that is not on the cable.
+    Position,
+    /// A signal that does not move.
+    Speed,
+    /// No frame of class 6 may ever be begun.
+    Holding,
+    /// Stations without room for a frame.
+    Queue,
+}
+
+impl fmt::Display for Invalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Position => "a place on the cable is not a number of metres from its end",
+            Self::Speed => "the signal's speed is not a positive number",
+            Self::Holding => "the token may not be held long enough for any frame",
+            Self::Queue => "stations have no room for a frame",
+        })
+    }
+}
+
+impl core::error::Error for Invalid {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_has_22_octets_beside_its_data_and_fewer_where_the_preamble_is_shorter() {
+        let bus = |mbps| Params::carrierband(BitRate::mbps(mbps), 2, 0.0);
+        // 2 us are 20 bits, 10 bits and 2 bits.
+        assert_eq!([bus(10), bus(5), bus(1)].map(|bus| bus.preamble_octets()), [3, 2, 1]);
+        assert_eq!([bus(10), bus(5), bus(1)].map(|bus| bus.frame_bits(0)), [176, 168, 160]);
+        assert_eq!(bus(10).frame_bits(1_000), 8 * 1_022);
+    }
+
+    #[test]
+    fn a_bus_that_cannot_be_is_refused() {
+        let good = Params::carrierband(BitRate::mbps(10), 2, 100.0);
+        assert_eq!(good.check(), Ok(()));
+        let bad = |change: fn(&mut Params)| {
+            let mut params = good.clone();
+            change(&mut params);
+            params.check().unwrap_err()
+        };
+        assert_eq!(bad(|bus| bus.metres_per_second = 0.0), Invalid::Speed);
+        assert_eq!(bad(|bus| bus.positions_metres[1] = -1.0), Invalid::Position);
+        assert_eq!(bad(|bus| bus.queue_frames = 0), Invalid::Queue);
+        assert_eq!(bad(|bus| bus.service = Service::HoldingTime(Duration::ZERO)), Invalid::Holding);
+        let head_end = HeadEnd { position_metres: f64::NAN, delay: Duration::ZERO };
+        let params = Params { head_end: Some(head_end), ..good.clone() };
+        assert_eq!(params.check(), Err(Invalid::Position));
+    }
+}

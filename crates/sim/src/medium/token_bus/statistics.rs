@@ -1,0 +1,37 @@
+//! What is counted on a token bus.
+//!
+//! Not modelled: nothing is sampled or estimated; every count is exact, and times are sums of whole
+//! nanoseconds.
+
+use core::time::Duration;
+
+/// What happened on a token bus so far.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Statistics {
+    /// Frames that stations offered.
+    pub offered: u64,
+    /// Frames that went out whole.
+    pub sent: u64,
+    /// Of the frames sent: those that no station had the address of.
+    pub unrecognised: u64,
+    /// Frames not taken for want of room in the queue.
+    pub queue_drops: u64,
+    /// Frames not taken because they are too long for the medium.
+    pub oversized: u64,
+    /// Tokens that stations used to send frames.
+    pub tokens_used: u64,
+    /// Tokens that stations with frames had to pass on without sending any, for want of time.
+    pub tokens_too_late: u64,
+    /// The longest time from a token's arrival at a station to its next.
+    pub longest_rotation: Duration,
+    /// How long frames were being sent, from the first bit of the preamble to the last.
+    pub carried: Duration,
+}
+
+impl Statistics {
+    /// Frames the MAC entities are done with.
+    #[must_use]
+    pub const fn finished(&self) -> u64 {
+        self.sent + self.queue_drops + self.oversized
+    }
+}
