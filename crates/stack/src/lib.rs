@@ -4,6 +4,7 @@
 //! and in `live`, where it ticks. Start with [`machine`].
 #![forbid(unsafe_code)]
 
+pub mod clnp;
 pub mod fault;
 pub mod llc;
 pub mod load;

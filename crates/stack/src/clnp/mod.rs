@@ -1,0 +1,412 @@
+//! The connectionless network protocol of an end system (ISO 8473, RFC 994), over one subnetwork.
+//!
+//! An NSDU goes out under a full header or, in the inactive subset, behind one octet 00 without
+//! addresses. One that is longer than the subnetwork takes is cut into segments, if that is permitted.
+//! Both forms are received, whichever is sent; segments are put together again, within a time and
+//! a number that are bounded.
+//!
+//! ```text
+//!   NSDU ─▶ header ─▶ longer than the subnetwork takes? ─▶ segments ─▶ subnetwork
+//!   NSDU ◀─ reassembly ◀─ segment? ◀─ for this NSAP, alive, sums right? ◀─ subnetwork
+//! ```
+//!
+//! What is discarded is counted by its reason (7.9.1.4), and reported to its sender where that asked
+//! to be told and it was no error report itself.
+//!
+//! Left out: forwarding, which is for intermediate systems; routing (the user names the station an
+//! NSDU goes to); options, which are read over; security, quality of service.
+
+mod discard;
+mod reassembly;
+#[cfg(test)]
+mod tests;
+
+pub use discard::{Counters, Reason};
+
+use crate::machine::{Deadline, Machine, Output};
+use bytes::{BufMut, BytesMut};
+use core::convert::Infallible;
+use core::time::Duration;
+use reassembly::{Reassembly, Taken};
+use std::collections::VecDeque;
+use wire::addr::{Mac, Nsap};
+use wire::clnp::{CLNP, Checksum, INACTIVE, Kind, Pdu, Segmentation, VERSION, seal};
+use wire::packet::Packet;
+use wire::time::Instant;
+
+/// A PDU's lifetime counts in these.
+const LIFETIME_UNIT: Duration = Duration::from_millis(500);
+/// Data of all segments but the last comes in multiples of this, and no segment has less (6.7).
+const SEGMENT_UNIT: usize = 8;
+
+/// What form NSDUs are sent in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Subset {
+    /// One octet in front; for stations of one LAN.
+    Inactive,
+    /// The full header.
+    Full {
+        /// Whether the header has a checksum.
+        checksum: bool,
+        /// SP: whether an NSDU may be cut into segments.
+        segmentation: bool,
+        /// E/R: whether to ask for error reports.
+        error_report: bool,
+    },
+}
+
+/// What an end system's network layer is like.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Params {
+    /// Its NSAP address; not needed for the inactive subset.
+    pub address: Nsap,
+    /// What form it sends in.
+    pub subset: Subset,
+    /// How long a PDU may live: at most 127.5 s, in steps of 500 ms rounded up. Segments wait for
+    /// each other for as long as the rest of their lives.
+    pub lifetime: Duration,
+    /// The most octets the subnetwork takes: of the LLC PDU's information, on 802.3 with LLC 1497.
+    pub subnetwork_octets: usize,
+    /// How many NSDUs may be put together at a time; the oldest gives way to a further one.
+    pub reassemblies: usize,
+}
+
+impl Params {
+    /// The inactive subset on an 802.3 LAN; full headers are received for this address.
+    #[must_use]
+    pub const fn inactive(address: Nsap) -> Self {
+        Self {
+            address,
+            subset: Subset::Inactive,
+            lifetime: Duration::from_secs(8),
+            subnetwork_octets: 1_497,
+            reassemblies: 16,
+        }
+    }
+
+    /// Full headers with checksum on an 802.3 LAN, segments where needed, and error reports.
+    #[must_use]
+    pub const fn full(address: Nsap) -> Self {
+        let subset = Subset::Full { checksum: true, segmentation: true, error_report: true };
+        Self { subset, ..Self::inactive(address) }
+    }
+}
+
+/// An NPDU with the station it goes to or comes from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Npdu {
+    /// The other station of the subnetwork.
+    pub station: Mac,
+    /// The NPDU.
+    pub packet: Packet,
+}
+
+/// N-UNITDATA request.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Request {
+    /// The station that has the address, or leads to it.
+    pub station: Mac,
+    /// The NSAP it goes to; of no use to the inactive subset.
+    pub destination: Nsap,
+    /// The NSDU.
+    pub data: Packet,
+}
+
+/// What a user is told.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Indication {
+    /// N-UNITDATA indication.
+    Unitdata {
+        /// The station it came from.
+        station: Mac,
+        /// The NSAP it came from; none in the inactive subset.
+        source: Option<Nsap>,
+        /// The NSDU.
+        data: Packet,
+    },
+    /// An error report: a PDU sent from here was discarded.
+    Reported {
+        /// Who says so.
+        reporter: Nsap,
+        /// Why.
+        reason: Reason,
+    },
+    /// An NSDU that is too long for the subnetwork and may not be cut, or for any PDU.
+    TooLong {
+        /// Its octets.
+        octets: usize,
+    },
+}
+
+/// The network layer of an end system.
+#[derive(Clone, Debug)]
+pub struct Network {
+    params: Params,
+    identifier: u16,
+    reassembly: Reassembly,
+    outputs: VecDeque<Output<Npdu, Indication, Infallible>>,
+    counters: Counters,
+}
+
+impl Network {
+    /// A network layer whose first data unit identifier is 1.
+    #[must_use]
+    pub const fn new(params: Params) -> Self {
+        let reassembly = Reassembly::new(params.reassemblies);
+        let counters = Counters::new();
+        Self { params, identifier: 0, reassembly, outputs: VecDeque::new(), counters }
+    }
+
+    /// How often things happened.
+    #[must_use]
+    pub const fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// NSDUs of which some segments are there and others are not.
+    #[must_use]
+    pub fn incomplete(&self) -> usize {
+        self.reassembly.len()
+    }
+
+    /// The header of a DT to this address, as it is before it is cut and sealed.
+    fn header(&mut self, destination: Nsap) -> Pdu<'static> {
+        let (segmentation, error_report) = match self.params.subset {
+            Subset::Full { segmentation, error_report, .. } => (segmentation, error_report),
+            Subset::Inactive => (false, false),
+        };
+        let part = segmentation.then(|| {
+            self.identifier = self.identifier.wrapping_add(1);
+            Segmentation { identifier: self.identifier, offset: 0, total_octets: 0 }
+        });
+        let mut pdu = Pdu {
+            version: VERSION,
+            lifetime: units(self.params.lifetime),
+            segmentation_permitted: segmentation,
+            more_segments: false,
+            error_report,
+            kind: Kind::Data,
+            segment_octets: 0,
+            checksum: [0; 2],
+            destination,
+            source: self.params.address,
+            segmentation: part,
+            options: &[],
+            data: &[],
+            header_octets: 0,
+        };
+        pdu.header_octets = pdu.encoded_header_octets();
+        pdu
+    }
+
+    /// Sends an NSDU under a full header, in as many segments as it takes.
+    fn send(&mut self, Request { station, destination, data }: Request, checksum: bool) {
+        let pdu = self.header(destination);
+        let total = pdu.header_octets + data.len();
+        let Ok(total_octets) = u16::try_from(total) else {
+            return self.too_long(data.len());
+        };
+        let most = self.params.subnetwork_octets.saturating_sub(pdu.header_octets);
+        if data.len() <= most {
+            let segmentation = pdu.segmentation.map(|part| Segmentation { total_octets, ..part });
+            return self.send_segment(station, Pdu { segmentation, ..pdu }, data, checksum);
+        }
+        let room = most / SEGMENT_UNIT * SEGMENT_UNIT;
+        let Some(part) = pdu.segmentation.filter(|_| room >= 2 * SEGMENT_UNIT) else {
+            return self.too_long(data.len());
+        };
+        let whole = data.to_bytes();
+        let mut offset = 0;
+        while offset < whole.len() {
+            let left = whole.len() - offset;
+            // What stays for the last segment is no less than a unit either.
+            let octets = match left {
+                left if left <= most => left,
+                left if left - room < SEGMENT_UNIT => room - SEGMENT_UNIT,
+                _ => room,
+            };
+            let segmentation = Some(Segmentation { offset: offset as u16, total_octets, ..part });
+            let more_segments = octets < left;
+            let data = Packet::new(whole.slice(offset..offset + octets));
+            self.send_segment(station, Pdu { segmentation, more_segments, ..pdu }, data, checksum);
+            self.counters.segments_sent += 1;
+            offset += octets;
+        }
+    }
+
+    fn too_long(&mut self, octets: usize) {
+        self.counters.too_long += 1;
+        self.outputs.push_back(Output::Deliver(Indication::TooLong { octets }));
+    }
+
+    fn send_segment(&mut self, station: Mac, pdu: Pdu<'_>, mut packet: Packet, checksum: bool) {
+        let segment_octets = (pdu.header_octets + packet.len()).min(0xFFFF) as u16;
+        let mut header = BytesMut::with_capacity(pdu.header_octets);
+        Pdu { segment_octets, ..pdu }.encode(&mut header);
+        if checksum {
+            seal(&mut header);
+        }
+        packet.prepend(&header);
+        self.outputs.push_back(Output::Send(Npdu { station, packet }));
+    }
+
+    /// A PDU with a full header.
+    fn take(&mut self, now: Instant, station: Mac, octets: &[u8]) {
+        let Ok(pdu) = Pdu::decode(octets) else {
+            // Whom to report to cannot be known.
+            return self.counters.discard(Reason::HEADER_SYNTAX_ERROR);
+        };
+        if let Some(reason) = self.objection(&pdu, octets) {
+            return self.discard(station, &pdu, octets, reason);
+        }
+        if pdu.kind == Kind::Error {
+            return self.reported(&pdu);
+        }
+        if !pdu.is_segment() {
+            let data = Packet::new(bytes::Bytes::copy_from_slice(pdu.data));
+            return self.deliver(station, pdu.source, data);
+        }
+        let ends = now + LIFETIME_UNIT * u32::from(pdu.lifetime);
+        match self.reassembly.take(&pdu, station, ends, octets) {
+            Taken::Whole(data) => self.deliver(station, pdu.source, Packet::new(data)),
+            Taken::Kept => {}
+            Taken::Interference => {
+                self.discard(station, &pdu, octets, Reason::REASSEMBLY_INTERFERENCE);
+            }
+            Taken::Displaced(held) => self.report(held.station, &held.first, Reason::CONGESTION),
+        }
+    }
+
+    /// Why a PDU is not taken, if it is not (6.3, 6.9).
+    fn objection(&self, pdu: &Pdu<'_>, octets: &[u8]) -> Option<Reason> {
+        if pdu.version != VERSION {
+            return Some(Reason::UNSUPPORTED_VERSION);
+        }
+        if pdu.verify(octets) == Checksum::Bad {
+            return Some(Reason::INCORRECT_CHECKSUM);
+        }
+        if pdu.lifetime == 0 {
+            return Some(Reason::LIFETIME_EXPIRED_IN_TRANSIT);
+        }
+        if pdu.destination != self.params.address {
+            return Some(Reason::DESTINATION_UNKNOWN);
+        }
+        match pdu.kind {
+            Kind::Data if pdu.more_segments && pdu.segmentation.is_none() => {
+                Some(Reason::PROTOCOL_PROCEDURE_ERROR)
+            }
+            Kind::Data | Kind::Error => None,
+            Kind::Other(_) => Some(Reason::HEADER_SYNTAX_ERROR),
+        }
+    }
+
+    fn deliver(&mut self, station: Mac, source: Nsap, data: Packet) {
+        let indication = Indication::Unitdata { station, source: Some(source), data };
+        self.outputs.push_back(Output::Deliver(indication));
+    }
+
+    fn reported(&mut self, pdu: &Pdu<'_>) {
+        let reason = discard::reason_of(pdu.options);
+        let indication = Indication::Reported { reporter: pdu.source, reason };
+        self.outputs.push_back(Output::Deliver(indication));
+    }
+
+    /// Discards a PDU, and reports it to its sender where it may (6.10.2).
+    fn discard(&mut self, station: Mac, pdu: &Pdu<'_>, octets: &[u8], reason: Reason) {
+        self.counters.discard(reason);
+        // Whose address is in a broken header cannot be trusted.
+        let wanted = pdu.error_report && pdu.kind == Kind::Data;
+        if wanted && reason != Reason::INCORRECT_CHECKSUM && station_is_single(station) {
+            let header = octets.get(..pdu.header_octets).unwrap_or(octets);
+            self.send_report(station, pdu.source, header, reason);
+        }
+    }
+
+    /// As [`Network::discard`], of a PDU of which this is the header.
+    fn report(&mut self, station: Mac, header: &[u8], reason: Reason) {
+        self.counters.discard(reason);
+        // The header alone: the data it speaks of is gone.
+        if let Ok(pdu) = Pdu::decode_cut(header, usize::from(u16::MAX))
+            && pdu.error_report
+            && station_is_single(station)
+        {
+            self.send_report(station, pdu.source, header, reason);
+        }
+    }
+
+    /// Sends an error report: the reason as an option, the header of what was discarded as data.
+    fn send_report(&mut self, station: Mac, destination: Nsap, header: &[u8], reason: Reason) {
+        let mut options = BytesMut::new();
+        options.put_slice(&discard::option(reason));
+        let report = Pdu {
+            kind: Kind::Error,
+            segmentation: None,
+            segmentation_permitted: false,
+            error_report: false,
+            options: &options,
+            ..self.header(destination)
+        };
+        let report = Pdu { header_octets: report.encoded_header_octets(), ..report };
+        let most = self.params.subnetwork_octets.saturating_sub(report.header_octets);
+        let data = bytes::Bytes::copy_from_slice(&header[..header.len().min(most)]);
+        self.counters.reports_sent += 1;
+        self.send_segment(station, report, Packet::new(data), true);
+    }
+}
+
+/// A lifetime as PDUs carry it, rounded up; a PDU that lives no time at all would arrive dead.
+fn units(lifetime: Duration) -> u8 {
+    let units = lifetime.as_nanos().div_ceil(LIFETIME_UNIT.as_nanos());
+    u8::try_from(units).unwrap_or(u8::MAX).max(1)
+}
+
+/// Whether reports to it reach no more than one station.
+const fn station_is_single(station: Mac) -> bool {
+    !station.is_group()
+}
+
+impl Machine for Network {
+    type Request = Request;
+    type Indication = Indication;
+    type Pdu = Npdu;
+    type Note = Infallible;
+
+    fn request(&mut self, _now: Instant, mut request: Request) {
+        match self.params.subset {
+            Subset::Inactive => {
+                if request.data.len() + 1 > self.params.subnetwork_octets {
+                    return self.too_long(request.data.len());
+                }
+                request.data.prepend(&[INACTIVE]);
+                let npdu = Npdu { station: request.station, packet: request.data };
+                self.outputs.push_back(Output::Send(npdu));
+            }
+            Subset::Full { checksum, .. } => self.send(request, checksum),
+        }
+    }
+
+    fn receive(&mut self, now: Instant, Npdu { station, mut packet }: Npdu) {
+        match packet.first::<1>() {
+            Some([INACTIVE]) if packet.strip(1).is_some() => {
+                let indication = Indication::Unitdata { station, source: None, data: packet };
+                self.outputs.push_back(Output::Deliver(indication));
+            }
+            Some([CLNP]) => self.take(now, station, &packet.to_bytes()),
+            _ => self.counters.foreign += 1,
+        }
+    }
+
+    fn expire(&mut self, now: Instant) {
+        while let Some(held) = self.reassembly.expire(now) {
+            self.report(held.station, &held.first, Reason::LIFETIME_EXPIRED_IN_REASSEMBLY);
+        }
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        self.reassembly.deadline().map(|at| Deadline { at, timer: "reassembly" })
+    }
+
+    fn poll(&mut self) -> Option<Output<Npdu, Indication, Infallible>> {
+        self.outputs.pop_front()
+    }
+}
