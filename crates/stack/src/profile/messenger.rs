@@ -1,4 +1,4 @@
-//! A station whose program sends and receives messages: sockets over LLC over 802.3.
+//! A station whose program sends and receives messages: sockets over LLC over 802.3 or a ring.
 
 use crate::llc::type3::Lpdu;
 use crate::machine::{Deadline, Machine, Output};
@@ -12,26 +12,56 @@ use wire::time::Instant;
 /// Indications that are kept for whoever fetches them; the oldest go first.
 const INDICATIONS: usize = 4_096;
 
+/// The EtherType of LLC encapsulation (IEEE 802.1AC), for LPDUs whose length would be a type.
+const LLC_ENCAPSULATION: u16 = 0x8870;
+/// The most that the length field of an 802.3 frame can say.
+const LONGEST_LENGTH: usize = 1_500;
+
+/// How a frame tells where its LPDU ends.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Framing {
+    /// IEEE 802.3: by a length field; what follows the LPDU is padding.
+    Ieee8023,
+    /// By where the frame ends, as on a ring: there is no pad, and no limit at 1,500 octets. The
+    /// two octets behind the addresses, which a ring does not send, are not read; they say what an
+    /// observer on 802.3 needs: the length, or that of an LPDU above 1,500 octets the type 88-70.
+    WholeFrame,
+}
+
 /// A station with [`Messaging`].
 #[derive(Clone, Debug)]
 pub struct Messenger {
     /// Its sockets.
     pub sockets: Messaging,
     address: Mac,
+    framing: Framing,
     indications: VecDeque<Indication>,
     indications_dropped: u64,
     foreign: u64,
 }
 
 impl Messenger {
-    /// A station of this address without open sockets.
+    /// A station of this address on 802.3 without open sockets.
     ///
     /// # Errors
     /// Where LLC's parameters cannot be.
     pub fn new(address: Mac, params: Params) -> Result<Self, crate::llc::type3::Invalid> {
+        Self::framed(address, params, Framing::Ieee8023)
+    }
+
+    /// A station of this address on a LAN with this framing, without open sockets.
+    ///
+    /// # Errors
+    /// Where LLC's parameters cannot be.
+    pub fn framed(
+        address: Mac,
+        params: Params,
+        framing: Framing,
+    ) -> Result<Self, crate::llc::type3::Invalid> {
         Ok(Self {
             sockets: Messaging::new(params)?,
             address,
+            framing,
             indications: VecDeque::new(),
             indications_dropped: 0,
             foreign: 0,
@@ -56,16 +86,18 @@ impl Messenger {
     }
 
     /// The LPDU in a frame.
-    fn lpdu(mut frame: Frame) -> Option<Lpdu> {
+    fn lpdu(&self, mut frame: Frame) -> Option<Lpdu> {
         let [_, _, _, _, _, _, a, b, c, d, e, f, high, low] = frame.first()?;
         frame.strip(mac::HEADER_OCTETS)?;
-        let value = u16::from_be_bytes([high, low]);
-        let length = usize::from(value);
-        if value >= mac::FIRST_TYPE || length > frame.len() {
-            return None;
+        if self.framing == Framing::Ieee8023 {
+            let value = u16::from_be_bytes([high, low]);
+            let length = usize::from(value);
+            if value >= mac::FIRST_TYPE || length > frame.len() {
+                return None;
+            }
+            // What follows the LPDU is padding.
+            frame.truncate(length);
         }
-        // What follows the LPDU is padding.
-        frame.truncate(length);
         let station = Mac([a, b, c, d, e, f]);
         Some(Lpdu { station, priority: 0, packet: frame, ticket: None })
     }
@@ -94,7 +126,7 @@ impl Station for Messenger {
     }
 
     fn receive(&mut self, now: Instant, frame: Frame) {
-        match Self::lpdu(frame) {
+        match self.lpdu(frame) {
             Some(lpdu) => self.sockets.receive(now, lpdu),
             None => self.foreign += 1,
         }
@@ -110,12 +142,52 @@ impl Station for Messenger {
 
     fn poll(&mut self) -> Option<Frame> {
         let Lpdu { station, mut packet, .. } = self.next()?;
-        let length = packet.len().min(0xFFFF) as u16;
+        let length = match self.framing {
+            Framing::WholeFrame if packet.len() > LONGEST_LENGTH => LLC_ENCAPSULATION,
+            Framing::WholeFrame | Framing::Ieee8023 => packet.len().min(0xFFFF) as u16,
+        };
         packet.prepend(&mac::header(station, self.address, length));
         Some(packet)
     }
 
     fn transmitted(&mut self, now: Instant, outcome: Transmission) {
         self.sockets.transmitted(now, outcome);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::messaging::Address;
+    use bytes::Bytes;
+
+    /// What arrives at socket 2 of station 2 when station 1 sends so many octets there.
+    fn exchanged(framing: Framing, octets: usize) -> Option<(u16, usize)> {
+        let now = Instant::ZERO;
+        let mut params = Params::lan();
+        params.link.information_octets = 2_043;
+        let [mut one, mut two] =
+            [1, 2].map(|n| Messenger::framed(Mac::local(n), params, framing).unwrap());
+        for station in [&mut one, &mut two] {
+            assert!(station.sockets.open(now, 2).is_accepted());
+            assert!(station.sockets.enable_reception(now, 2, 2_043).is_accepted());
+        }
+        let to = Address { station: Mac::local(2), socket: 2 };
+        assert!(one.sockets.transmit(now, 2, to, Bytes::from(vec![7; octets])).is_accepted());
+        let frame = one.poll().unwrap();
+        let header = frame.first::<14>().unwrap();
+        two.receive(now, frame);
+        let message = two.sockets.take(2)?;
+        Some((u16::from_be_bytes([header[12], header[13]]), message.data.len()))
+    }
+
+    #[test]
+    fn a_ring_carries_messages_that_no_802_3_length_can_tell() {
+        // UI: three octets of LLC header in front of the message.
+        assert_eq!(exchanged(Framing::Ieee8023, 100), Some((103, 100)));
+        assert_eq!(exchanged(Framing::WholeFrame, 100), Some((103, 100)));
+        assert_eq!(exchanged(Framing::WholeFrame, 1_498), Some((0x8870, 1_498)));
+        assert_eq!(exchanged(Framing::WholeFrame, 2_043), Some((0x8870, 2_043)));
+        assert_eq!(exchanged(Framing::Ieee8023, 2_043), None, "2,046 is a type");
     }
 }

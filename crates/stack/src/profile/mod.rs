@@ -6,5 +6,5 @@ mod messenger;
 mod programmed;
 
 pub use host::{Host, HostParams, MESSAGE_SAP, Unitdata};
-pub use messenger::Messenger;
+pub use messenger::{Framing, Messenger};
 pub use programmed::Programmed;
