@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod agenda;
+pub mod host;
 pub mod medium;
 pub mod tap;
 pub mod world;

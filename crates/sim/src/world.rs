@@ -10,8 +10,8 @@
 //! only deadlines of those it touched are read again. Deadlines of one instant come in the order in
 //! which they were set, so a run is a function of its stations, its medium and their seeds.
 //!
-//! Not modelled: the time a station's processor takes; a station acts in no time unless it says
-//! itself that it is busy.
+//! Not modelled: the time a station's machine takes; a station acts in no time unless it stands
+//! behind a [`crate::host::Costed`].
 
 use crate::agenda::Agenda;
 use crate::medium::{Delivery, Event, Medium, Misfit, Passage};

@@ -1,0 +1,276 @@
+//! A station behind its machine.
+
+use super::buffers::{Arrival, Buffers};
+use super::schedule::{Schedule, Step, Usage};
+use super::{Invalid, Params, Task};
+use core::time::Duration;
+use stack::machine::Deadline;
+use stack::station::{Frame, Station, Transmission};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use wire::addr::{Mac, Sap};
+use wire::crc16::CHECK_OCTETS;
+use wire::llc::RESPONSE;
+use wire::mac;
+use wire::time::Instant;
+
+/// Octets of an LLC header in U format: DSAP, SSAP, control.
+const LLC_OCTETS: usize = 3;
+
+/// How often things happened to frames between the medium and the station.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// Frames that the station sent and that were given up, since too many were on their way out.
+    pub queue_drops: u64,
+    /// Frames that arrived and found no buffer.
+    pub lost: u64,
+    /// Frames that arrived just after the buffer was taken, and got it next.
+    pub late: u64,
+}
+
+/// Where a frame is on its way.
+#[derive(Clone, Debug)]
+enum Stage {
+    Send(Frame),
+    Write(Frame),
+    Complete(Transmission),
+    Read(Frame),
+    Receive(Frame),
+}
+
+#[derive(Clone, Debug)]
+struct Job {
+    stage: Stage,
+    /// How many of the stage's tasks are done.
+    done: usize,
+    octets: usize,
+    checked_octets: usize,
+}
+
+/// A station whose frames cost its machine time.
+#[derive(Clone, Debug)]
+pub struct Costed<S> {
+    station: S,
+    params: Params,
+    checked: BTreeSet<Sap>,
+    schedule: Schedule,
+    buffers: Buffers,
+    jobs: BTreeMap<u64, Job>,
+    next_job: u64,
+    /// Frames of the station that the medium has not been given yet.
+    outgoing: usize,
+    /// What the medium gets next.
+    ready: VecDeque<Frame>,
+    /// Octets of the frames that the medium has.
+    away: VecDeque<usize>,
+    counters: Counters,
+}
+
+impl<S: Station> Costed<S> {
+    /// A station on a machine. `checked` are those of its SAPs whose LSDUs end with a CRC that
+    /// software makes and checks.
+    ///
+    /// # Errors
+    /// Where there cannot be such a machine.
+    pub fn new(station: S, params: Params, checked: BTreeSet<Sap>) -> Result<Self, Invalid> {
+        params.check()?;
+        Ok(Self {
+            station,
+            checked,
+            schedule: Schedule::new(&params.resources),
+            buffers: Buffers::new(params.interface, params.no_buffer),
+            params,
+            jobs: BTreeMap::new(),
+            next_job: 0,
+            outgoing: 0,
+            ready: VecDeque::new(),
+            away: VecDeque::new(),
+            counters: Counters::default(),
+        })
+    }
+
+    /// The station itself.
+    #[must_use]
+    pub const fn station(&self) -> &S {
+        &self.station
+    }
+
+    /// The station itself, to fetch what it has for its users.
+    #[must_use]
+    pub const fn station_mut(&mut self) -> &mut S {
+        &mut self.station
+    }
+
+    /// How long each resource was busy with what is over.
+    #[must_use]
+    pub fn usage(&self) -> &[Usage] {
+        self.schedule.usage()
+    }
+
+    /// How long each task took so far, all frames together, whatever resources it used.
+    #[must_use]
+    pub const fn time_by_task(&self) -> &BTreeMap<String, Duration> {
+        self.schedule.by_task()
+    }
+
+    /// How long its processors were busy, all together.
+    #[must_use]
+    pub fn processor_time(&self) -> Duration {
+        self.usage().iter().filter(|usage| usage.is_processor).map(|usage| usage.busy).sum()
+    }
+
+    /// How often things happened.
+    #[must_use]
+    pub const fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Octets of a frame over which software makes or checks a CRC. LLC's own responses have none.
+    fn checked_octets(&self, frame: &Frame, is_outgoing: bool) -> usize {
+        let Some(header) = frame.first::<{ mac::HEADER_OCTETS + LLC_OCTETS }>() else { return 0 };
+        let [.., destination, source, _] = header;
+        let own = Sap(if is_outgoing { source } else { destination });
+        if source & RESPONSE != 0 || !self.checked.contains(&own) {
+            return 0;
+        }
+        // Who sends has yet to append what who receives goes over as well.
+        let header_octets = header.len() + if is_outgoing { CHECK_OCTETS } else { 0 };
+        frame.len().saturating_sub(header_octets)
+    }
+
+    fn begin(&mut self, now: Instant, job: u64) {
+        let Some(Job { stage, done, octets, checked_octets }) = self.jobs.get(&job) else { return };
+        let tasks = &self.params.tasks;
+        let list: &[Task] = match stage {
+            Stage::Send(_) => &tasks.send,
+            Stage::Write(_) => &tasks.write,
+            Stage::Complete(_) => &tasks.complete,
+            Stage::Read(_) => &tasks.read,
+            Stage::Receive(_) => &tasks.receive,
+        };
+        match list.get(*done) {
+            Some(Task { name, uses, level, cost }) => self.schedule.put(Step {
+                job,
+                task: name.clone(),
+                uses: uses.clone(),
+                level: *level,
+                left: cost.of(*octets, *checked_octets),
+            }),
+            None => self.end_stage(now, job),
+        }
+    }
+
+    /// All tasks of a frame's stage are done.
+    fn end_stage(&mut self, now: Instant, job: u64) {
+        let Some(Job { stage, octets, checked_octets, .. }) = self.jobs.remove(&job) else {
+            return;
+        };
+        let go_on = |stage| Job { stage, done: 0, octets, checked_octets };
+        match stage {
+            Stage::Send(frame) => {
+                self.jobs.insert(job, go_on(Stage::Write(frame)));
+                if self.buffers.claim(job) {
+                    self.begin(now, job);
+                }
+            }
+            Stage::Write(frame) => {
+                self.away.push_back(octets);
+                self.ready.push_back(frame);
+            }
+            Stage::Complete(outcome) => self.station.transmitted(now, outcome),
+            Stage::Read(frame) => {
+                self.buffers.read();
+                self.jobs.insert(job, go_on(Stage::Receive(frame)));
+                self.begin(now, job);
+                self.hand_on_buffers(now);
+            }
+            Stage::Receive(frame) => self.station.receive(now, frame),
+        }
+    }
+
+    fn hand_on_buffers(&mut self, now: Instant) {
+        while let Some(job) = self.buffers.admit().or_else(|| self.buffers.grant()) {
+            self.begin(now, job);
+        }
+    }
+
+    fn add(&mut self, stage: Stage, octets: usize, checked_octets: usize) -> u64 {
+        let job = self.next_job;
+        self.next_job += 1;
+        self.jobs.insert(job, Job { stage, done: 0, octets, checked_octets });
+        job
+    }
+
+    /// Does everything that can be done now.
+    fn settle(&mut self, now: Instant) {
+        loop {
+            while let Some(job) = self.schedule.finished(now) {
+                if let Some(job) = self.jobs.get_mut(&job) {
+                    job.done += 1;
+                }
+                self.begin(now, job);
+            }
+            let Some(frame) = self.station.poll() else { return };
+            if self.outgoing >= self.params.queue_frames {
+                self.counters.queue_drops += 1;
+                self.station.transmitted(now, Transmission::GivenUp);
+                continue;
+            }
+            self.outgoing += 1;
+            let octets = frame.len().saturating_sub(mac::HEADER_OCTETS);
+            let checked = self.checked_octets(&frame, true);
+            let job = self.add(Stage::Send(frame), octets, checked);
+            self.begin(now, job);
+        }
+    }
+}
+
+impl<S: Station> Station for Costed<S> {
+    fn addr(&self) -> Mac {
+        self.station.addr()
+    }
+
+    fn receive(&mut self, now: Instant, frame: Frame) {
+        let octets = frame.len().saturating_sub(mac::HEADER_OCTETS);
+        let checked = self.checked_octets(&frame, false);
+        let job = self.add(Stage::Read(frame), octets, checked);
+        match self.buffers.arrive(job) {
+            Arrival::Taken => self.begin(now, job),
+            Arrival::Late => self.counters.late += 1,
+            Arrival::Lost => {
+                self.counters.lost += 1;
+                self.jobs.remove(&job);
+            }
+        }
+        self.settle(now);
+    }
+
+    fn expire(&mut self, now: Instant) {
+        self.settle(now);
+        self.station.expire(now);
+        self.settle(now);
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        let task = self.schedule.deadline().map(|at| Deadline { at, timer: "end of task" });
+        Deadline::earlier(task, self.station.deadline())
+    }
+
+    fn poll(&mut self) -> Option<Frame> {
+        let frame = self.ready.pop_front()?;
+        self.outgoing -= 1;
+        Some(frame)
+    }
+
+    fn transmitted(&mut self, now: Instant, outcome: Transmission) {
+        let octets = self.away.pop_front().unwrap_or(0);
+        self.buffers.sent();
+        let job = self.add(Stage::Complete(outcome), octets, 0);
+        self.begin(now, job);
+        self.hand_on_buffers(now);
+        self.settle(now);
+    }
+
+    fn has_receive_buffer(&self) -> bool {
+        self.buffers.has_receive_buffer() && self.station.has_receive_buffer()
+    }
+}
