@@ -11,6 +11,7 @@ pub mod compare;
 pub mod folder;
 pub mod layers;
 pub mod layout;
+pub mod profile;
 pub mod run;
 pub mod sample;
 pub mod scenario;

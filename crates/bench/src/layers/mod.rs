@@ -12,6 +12,8 @@
 //! | 7 | LLC transmit with each choice of [`Service`] |
 //! | 8 | MAC and LLC transmit of two machines |
 
+pub mod simulated;
+
 use core::fmt;
 use stats::histogram::Histogram;
 use std::time::Duration;
@@ -107,7 +109,7 @@ pub struct Measurement {
     pub octets: usize,
     /// How long each repetition took.
     pub times: Histogram,
-    /// What the processors of the stations that take part were busy for, per message, where that
-    /// can be told.
+    /// What processors were busy for, per message, where that can be told: the sender's for what it
+    /// writes and transmits, the receiver's for what it reads and receives, both for end to end.
     pub processor: Option<Duration>,
 }

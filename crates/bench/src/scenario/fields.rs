@@ -10,16 +10,16 @@ use core::str::FromStr;
 use toml::de::{DeInteger, DeTable, DeValue};
 
 /// A value and its place in the text.
-pub(super) type Placed<'a> = toml::Spanned<DeValue<'a>>;
+pub(crate) type Placed<'a> = toml::Spanned<DeValue<'a>>;
 
 /// Something that can be read from a value.
-pub(super) trait Read: Sized {
+pub(crate) trait Read: Sized {
     /// Reads it, or adds a problem.
     fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self>;
 }
 
 /// A table being read: every key must be asked for, or is unknown.
-pub(super) struct Fields<'t, 'a> {
+pub(crate) struct Fields<'t, 'a> {
     table: &'t DeTable<'a>,
     span: Range<usize>,
     known: Vec<&'static str>,
@@ -27,12 +27,12 @@ pub(super) struct Fields<'t, 'a> {
 
 impl<'t, 'a> Fields<'t, 'a> {
     /// The keys of the document itself.
-    pub(super) fn document(table: &'t DeTable<'a>, span: Range<usize>) -> Self {
+    pub(crate) fn document(table: &'t DeTable<'a>, span: Range<usize>) -> Self {
         Self { table, span, known: Vec::new() }
     }
 
     /// The keys of a value, which must be a table.
-    pub(super) fn of(value: &'t Placed<'a>, problems: &mut Vec<Problem>) -> Option<Self> {
+    pub(crate) fn of(value: &'t Placed<'a>, problems: &mut Vec<Problem>) -> Option<Self> {
         match value.get_ref() {
             DeValue::Table(table) => Some(Self::document(table, value.span())),
             other => {
@@ -43,28 +43,28 @@ impl<'t, 'a> Fields<'t, 'a> {
     }
 
     /// The place of the whole table.
-    pub(super) fn span(&self) -> Range<usize> {
+    pub(crate) fn span(&self) -> Range<usize> {
         self.span.clone()
     }
 
     /// The place of a key's value, or of the table without it.
-    pub(super) fn span_of(&self, key: &str) -> Range<usize> {
+    pub(crate) fn span_of(&self, key: &str) -> Range<usize> {
         self.table.get(key).map_or(self.span(), toml::Spanned::span)
     }
 
     /// Whether the table has this key.
-    pub(super) fn has(&self, key: &str) -> bool {
+    pub(crate) fn has(&self, key: &str) -> bool {
         self.table.contains_key(key)
     }
 
     /// A key's value as it stands.
-    pub(super) fn value(&mut self, key: &'static str) -> Option<&'t Placed<'a>> {
+    pub(crate) fn value(&mut self, key: &'static str) -> Option<&'t Placed<'a>> {
         self.known.push(key);
         self.table.get(key)
     }
 
     /// A key that may be missing. Where its value is wrong, a problem is added.
-    pub(super) fn optional<T: Read>(
+    pub(crate) fn optional<T: Read>(
         &mut self,
         key: &'static str,
         problems: &mut Vec<Problem>,
@@ -73,7 +73,7 @@ impl<'t, 'a> Fields<'t, 'a> {
     }
 
     /// A key that must be there.
-    pub(super) fn required<T: Read>(
+    pub(crate) fn required<T: Read>(
         &mut self,
         key: &'static str,
         problems: &mut Vec<Problem>,
@@ -86,7 +86,7 @@ impl<'t, 'a> Fields<'t, 'a> {
     }
 
     /// A key whose value is one of some words.
-    pub(super) fn word<T: Copy>(
+    pub(crate) fn word<T: Copy>(
         &mut self,
         key: &'static str,
         words: &[(&'static str, T)],
@@ -98,7 +98,7 @@ impl<'t, 'a> Fields<'t, 'a> {
     }
 
     /// Every key must have been asked for by now.
-    pub(super) fn finish(self, problems: &mut Vec<Problem>) {
+    pub(crate) fn finish(self, problems: &mut Vec<Problem>) {
         for key in self.table.keys() {
             let name = key.get_ref().as_ref();
             if self.known.contains(&name) {
@@ -126,7 +126,7 @@ fn missing(table: Range<usize>, key: &str) -> Problem {
 }
 
 /// Finds a word among some.
-pub(super) fn pick<T: Copy>(
+pub(crate) fn pick<T: Copy>(
     written: &str,
     span: Range<usize>,
     what: &str,

@@ -5,7 +5,7 @@
 //! the file for editors.
 
 mod check;
-mod fields;
+pub(crate) mod fields;
 mod medium;
 mod parse;
 mod problem;
@@ -15,6 +15,7 @@ mod vary;
 pub use medium::Medium;
 pub use problem::{Problem, ScenarioError, Severity, Source, meant};
 pub use quantity::{Length, NotAQuantity, Rate, Share, Size, Span};
+pub(crate) use vary::not_toml;
 pub use vary::{Point, Setting, Study, Values, load, load_with};
 
 use core::time::Duration;

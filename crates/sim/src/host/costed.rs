@@ -19,6 +19,10 @@ const LLC_OCTETS: usize = 3;
 /// How often things happened to frames between the medium and the station.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
+    /// Frames that are in the interface's buffer, or were: written, for the medium to send.
+    pub written: u64,
+    /// Frames that arrived from the medium, those without a buffer included.
+    pub arrived: u64,
     /// Frames that the station sent and that were given up, since too many were on their way out.
     pub queue_drops: u64,
     /// Frames that arrived and found no buffer.
@@ -173,6 +177,7 @@ impl<S: Station> Costed<S> {
                 }
             }
             Stage::Write(frame) => {
+                self.counters.written += 1;
                 self.away.push_back(octets);
                 self.ready.push_back(frame);
             }
@@ -233,6 +238,7 @@ impl<S: Station> Station for Costed<S> {
         let octets = frame.len().saturating_sub(mac::HEADER_OCTETS);
         let checked = self.checked_octets(&frame, false);
         let job = self.add(Stage::Read(frame), octets, checked);
+        self.counters.arrived += 1;
         match self.buffers.arrive(job) {
             Arrival::Taken => self.begin(now, job),
             Arrival::Late => self.counters.late += 1,

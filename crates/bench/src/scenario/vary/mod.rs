@@ -129,7 +129,7 @@ pub fn load_with(text: &str, file: &str, settings: &[Setting]) -> Result<Study, 
 }
 
 /// What the TOML reader complains of.
-fn not_toml(fault: &toml::de::Error, source: &Source) -> Problem {
+pub(crate) fn not_toml(fault: &toml::de::Error, source: &Source) -> Problem {
     let end = source.file_octets;
     let span = fault.span().unwrap_or(end..end);
     let begins_a_word =

@@ -1,0 +1,302 @@
+//! Station profiles: what a machine of some kind needs for each frame, as data with its sources.
+//!
+//! A [`Profile`] names its [`Input`]s, and says of each from which published figure it was derived.
+//! What a run with the profile gives is a prediction only where it is not such a figure. Where the
+//! figures leave something open, a profile has [`Variant`]s: other inputs that fit them as well, so
+//! that what depends on the choice is told as a band.
+//!
+//! A profile has what the MAC and LLC take, and the software CRC of messages. Not modelled: what
+//! transport and users take; they act in no time.
+
+mod parse;
+
+pub use parse::parse;
+
+use core::fmt;
+use core::time::Duration;
+use sim::host::{self, Cost, Interface, Level, NoBuffer, Resource, Task, Tasks};
+
+/// Frames that may be on their way out of a machine.
+const QUEUE_FRAMES: usize = 1_000;
+
+/// A profile that comes with the program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BuiltIn {
+    /// What scenarios call it.
+    pub name: &'static str,
+    /// Its file.
+    pub text: &'static str,
+}
+
+/// All of them, in the order in which they are shown.
+pub const ALL: [BuiltIn; 3] = [
+    BuiltIn { name: "ideal", text: include_str!("../../profiles/ideal.toml") },
+    BuiltIn { name: "pc-pronet", text: include_str!("../../profiles/pc-pronet.toml") },
+    BuiltIn { name: "at-pronet", text: include_str!("../../profiles/at-pronet.toml") },
+];
+
+/// The profile of this name that comes with the program.
+///
+/// # Panics
+/// Never: a test reads all of them.
+#[must_use]
+pub fn built_in(name: &str) -> Option<Profile> {
+    let BuiltIn { name, text } = ALL.into_iter().find(|profile| profile.name == name)?;
+    Some(parse(name, text).expect("the profiles that come with the program are right"))
+}
+
+/// What a machine of some kind needs for each frame.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Profile {
+    /// What it is called.
+    pub name: String,
+    /// What the machine is, in one line.
+    pub title: String,
+    /// What was taken to be so without a figure that says it.
+    pub assumptions: Vec<String>,
+    /// The numbers that were put in.
+    pub inputs: Vec<Input>,
+    /// Other numbers that fit the same figures.
+    pub variants: Vec<Variant>,
+    interface: Interface,
+    resources: Vec<Machinery>,
+    works: Vec<Work>,
+}
+
+/// A number that was put in.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Input {
+    /// What it is called.
+    pub name: String,
+    /// How much.
+    pub value: f64,
+    /// Of what.
+    pub unit: Unit,
+    /// The published figures that it was derived from, by their names; these are no predictions.
+    pub calibrated_on: Vec<String>,
+    /// Where it comes from and how.
+    pub source: String,
+}
+
+/// The unit of an input.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Unit {
+    /// Milliseconds.
+    Milliseconds,
+    /// Microseconds for each octet.
+    MicrosecondsPerOctet,
+    /// How many times as much as another.
+    Ratio,
+}
+
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Milliseconds => "ms",
+            Self::MicrosecondsPerOctet => "us/octet",
+            Self::Ratio => "ratio",
+        })
+    }
+}
+
+/// Other inputs that fit the same figures.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Variant {
+    /// What it is called.
+    pub name: String,
+    /// What is read or split otherwise.
+    pub why: String,
+    /// The inputs that differ, and their values.
+    pub inputs: Vec<(String, f64)>,
+}
+
+/// Up to which layer frames are worked on.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Layer {
+    /// Between the host's memory and the interface.
+    Mac,
+    /// And by LLC.
+    Llc,
+}
+
+/// A resource; the number of the input that says how many times as fast it is.
+#[derive(Clone, PartialEq, Debug)]
+struct Machinery {
+    resource: Resource,
+    speed: Option<usize>,
+}
+
+/// Where in a frame's way a task stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Stage {
+    Send,
+    Write,
+    Complete,
+    Read,
+    Receive,
+}
+
+/// A task whose costs are inputs, by their numbers.
+#[derive(Clone, PartialEq, Debug)]
+struct Work {
+    name: String,
+    stage: Stage,
+    layer: Layer,
+    level: Level,
+    uses: Vec<usize>,
+    fixed: Option<usize>,
+    octet: Option<usize>,
+    checked_octet: Option<usize>,
+    least: Option<usize>,
+}
+
+impl Profile {
+    /// The input of this name.
+    #[must_use]
+    pub fn input(&self, name: &str) -> Option<&Input> {
+        self.inputs.iter().find(|input| input.name == name)
+    }
+
+    /// The same machine with one input so many times as large; none without such an input.
+    #[must_use]
+    pub fn with_input(&self, name: &str, factor: f64) -> Option<Self> {
+        let mut changed = self.clone();
+        let input = changed.inputs.iter_mut().find(|input| input.name == name)?;
+        input.value *= factor;
+        Some(changed)
+    }
+
+    /// The machine as one of its variants has it.
+    #[must_use]
+    pub fn variant(&self, name: &str) -> Option<Self> {
+        let variant = self.variants.iter().find(|variant| variant.name == name)?;
+        let mut changed = self.clone();
+        for (name, value) in &variant.inputs {
+            let input = changed.inputs.iter_mut().find(|input| input.name == *name)?;
+            input.value = *value;
+        }
+        Some(changed)
+    }
+
+    /// The machine and each of its variants, by the variant's name: what a band is made over.
+    #[must_use]
+    pub fn readings(&self) -> Vec<(Option<String>, Self)> {
+        let variants = self.variants.iter().filter_map(|variant| {
+            self.variant(&variant.name).map(|profile| (Some(variant.name.clone()), profile))
+        });
+        core::iter::once((None, self.clone())).chain(variants).collect()
+    }
+
+    /// The published figures that its inputs were derived from.
+    #[must_use]
+    pub fn calibrated_on(&self) -> Vec<&str> {
+        let mut rows: Vec<&str> =
+            self.inputs.iter().flat_map(|input| &input.calibrated_on).map(String::as_str).collect();
+        rows.sort_unstable();
+        rows.dedup();
+        rows
+    }
+
+    /// The machine for the simulator, with its work up to a layer.
+    #[must_use]
+    pub fn host(&self, layer: Layer, no_buffer: NoBuffer) -> host::Params {
+        let mut tasks = Tasks::default();
+        for work in self.works.iter().filter(|work| work.layer <= layer) {
+            let task = self.task(work);
+            match work.stage {
+                Stage::Send => tasks.send.push(task),
+                Stage::Write => tasks.write.push(task),
+                Stage::Complete => tasks.complete.push(task),
+                Stage::Read => tasks.read.push(task),
+                Stage::Receive => tasks.receive.push(task),
+            }
+        }
+        host::Params {
+            resources: self.resources.iter().map(|machinery| machinery.resource.clone()).collect(),
+            tasks,
+            interface: self.interface,
+            no_buffer,
+            queue_frames: QUEUE_FRAMES,
+        }
+    }
+
+    fn value(&self, input: usize) -> f64 {
+        self.inputs.get(input).map_or(0.0, |input| input.value)
+    }
+
+    /// A task as fast as the slowest of its resources.
+    fn task(&self, work: &Work) -> Task {
+        let speeds = work.uses.iter().filter_map(|resource| self.resources.get(*resource));
+        let speeds = speeds.map(|machinery| machinery.speed.map_or(1.0, |speed| self.value(speed)));
+        let speed = speeds.fold(f64::INFINITY, f64::min);
+        let time = |input: Option<usize>| {
+            let seconds = input.map_or(0.0, |input| self.value(input) / 1e3 / speed);
+            Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
+        };
+        let picos = |input: Option<usize>| {
+            input.map_or(0, |input| (self.value(input) * 1e6 / speed).round() as u64)
+        };
+        let cost = Cost {
+            fixed: time(work.fixed),
+            octet_picos: picos(work.octet),
+            checked_octet_picos: picos(work.checked_octet),
+            least: time(work.least),
+        };
+        Task { name: work.name.clone(), uses: work.uses.clone(), level: work.level, cost }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_built_in_profile_is_right_and_makes_a_machine() {
+        for BuiltIn { name, text } in ALL {
+            let profile = parse(name, text).unwrap_or_else(|error| panic!("{error}"));
+            for layer in [Layer::Mac, Layer::Llc] {
+                assert_eq!(profile.host(layer, NoBuffer::Refused).check(), Ok(()), "{name}");
+            }
+            let named = profile.variants.iter().all(|v| profile.variant(&v.name).is_some());
+            assert!(named, "{name}: a variant changes an input that there is not");
+        }
+        assert_eq!(built_in("vax"), None);
+    }
+
+    #[test]
+    fn every_profile_file_is_built_in() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/profiles");
+        let mut files: Vec<String> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        files.sort();
+        let mut known: Vec<String> =
+            ALL.iter().map(|built| format!("{}.toml", built.name)).collect();
+        known.sort();
+        assert_eq!(files, known);
+    }
+
+    #[test]
+    fn a_faster_processor_divides_its_tasks_and_no_transfer() {
+        let at = built_in("at-pronet").unwrap();
+        let host = at.host(Layer::Mac, NoBuffer::Refused);
+        let [start, transfer] = &host.tasks.write[..] else { panic!("{:?}", host.tasks.write) };
+        // 0.8312 ms / 2.5843 = 321.634 us; 4.155 us stay.
+        assert_eq!(start.cost.fixed.as_nanos() / 1_000, 321);
+        assert_eq!(transfer.cost.octet_picos, 4_155_000);
+        assert!(host.tasks.send.is_empty() && host.tasks.receive.is_empty(), "LLC's work is not");
+    }
+
+    #[test]
+    fn an_input_is_changed_by_its_name() {
+        let pc = built_in("pc-pronet").unwrap();
+        let dearer = pc.with_input("interrupt", 1.1).unwrap();
+        let ratio = dearer.input("interrupt").unwrap().value / pc.input("interrupt").unwrap().value;
+        assert!((ratio - 1.1).abs() < 1e-12);
+        assert_eq!(pc.with_input("no such", 1.1), None);
+        let rows = ["S003-022", "S003-024", "S003-026", "S003-027", "S003-033"];
+        assert_eq!(pc.calibrated_on(), rows);
+        assert_eq!(pc.readings().len(), 5);
+    }
+}
