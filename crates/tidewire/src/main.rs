@@ -5,6 +5,8 @@ mod args;
 mod calendar;
 mod command;
 mod exit;
+#[cfg_attr(not(test), expect(dead_code, reason = "no verb draws yet"))]
+mod figure;
 mod host;
 mod interrupt;
 mod output;

@@ -1,0 +1,185 @@
+//! Figures: what is to be drawn as plain data, and a file of it as SVG with its numbers beside it.
+//!
+//! ```text
+//!   Figure ─▶ Scene: ranges, colours, marks ─▶ SVG (the one place that knows a drawing library)
+//!        └──▶ table of its points ─▶ CSV
+//! ```
+//!
+//! The same figure gives the same octets, on every machine: nothing in the files tells when or where
+//! they were made. Left out: logarithmic axes, and any kind of figure but points and lines against x.
+
+mod scene;
+mod svg;
+mod table;
+
+use crate::exit::Failure;
+use scene::Scene;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A figure of points and lines over one pair of axes.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Figure {
+    /// What it shows, in one line.
+    pub(crate) title: String,
+    /// What a reader must know to read it: counts, seed, what the intervals mean, what was left out.
+    pub(crate) caption: String,
+    /// The published figure it stands beside, such as "TR-88-08, Figure 5".
+    pub(crate) reference: Option<String>,
+    /// Across.
+    pub(crate) x: Axis,
+    /// Upwards.
+    pub(crate) y: Axis,
+    /// What is drawn, the first beneath the others.
+    pub(crate) series: Vec<Series>,
+}
+
+/// What an axis counts.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Axis {
+    /// Of what.
+    pub(crate) name: String,
+    /// In what.
+    pub(crate) unit: String,
+}
+
+/// Points that belong together.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Series {
+    /// What the legend calls it.
+    pub(crate) name: String,
+    /// Series of one kin have one colour, dash and marker: a model's line and the points it stands
+    /// for. Six kins can be told apart.
+    pub(crate) kin: usize,
+    /// How it is drawn.
+    pub(crate) mark: Mark,
+    /// In rising order of x, where they are joined by a line.
+    pub(crate) points: Vec<Point>,
+}
+
+/// How the points of a series are drawn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Mark {
+    /// Each by itself, filled.
+    Points,
+    /// As a line.
+    Line,
+    /// As a line with the points on it.
+    PointsOnLine,
+}
+
+/// A point of a series.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Point {
+    /// Across, in the axis's unit.
+    pub(crate) x: f64,
+    /// Upwards, in the axis's unit.
+    pub(crate) y: f64,
+    /// How far the true value may lie from it, from low to high; the caption says what that means.
+    pub(crate) interval: Option<(f64, f64)>,
+    /// How many observations it stands for, where it is observed.
+    pub(crate) count: Option<u64>,
+}
+
+impl Point {
+    /// A point of a curve that is known and not observed: a formula's, or one read from a paper.
+    pub(crate) const fn exact(x: f64, y: f64) -> Self {
+        Self { x, y, interval: None, count: None }
+    }
+}
+
+/// Where the numbers of a figure are written: beside it, with the ending `.csv`.
+pub(crate) fn table_path(path: &Path) -> PathBuf {
+    path.with_extension("csv")
+}
+
+/// Writes a figure as SVG, and its numbers as CSV beside it.
+///
+/// # Errors
+/// A usage error where the name does not end in `.svg`, and a failure where a file cannot be written.
+pub(crate) fn write(figure: &Figure, path: &Path) -> Result<(), Failure> {
+    check(path)?;
+    let save = |path: &Path, text: String| {
+        fs::write(path, text)
+            .map_err(|error| Failure::failed(format!("cannot write {}: {error}", path.display())))
+    };
+    save(path, svg::draw(&Scene::of(figure)))?;
+    save(&table_path(path), table::of(figure))
+}
+
+/// Whether a figure can be written under this name, to be asked before anything is measured.
+///
+/// # Errors
+/// A usage error where this build draws no figures, or the name does not end in `.svg`.
+pub(crate) fn check(path: &Path) -> Result<(), Failure> {
+    if !svg::IS_BUILT_IN {
+        let fix = "build tidewire with its feature `figures`, which it has by default";
+        return Err(Failure::usage("this tidewire draws no figures").with_fix(fix));
+    }
+    if path.extension().is_none_or(|ending| ending != "svg") {
+        let message = format!("{} does not end in .svg", path.display());
+        return Err(Failure::usage(message).with_fix("figures are SVG: --figure layers.svg"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two measured points with their fit, and a formula.
+    pub(super) fn example() -> Figure {
+        let measured =
+            |x, y: f64| Point { interval: Some((y - 0.1, y + 0.3)), count: Some(50), x, y };
+        let fit = |x: f64| Point::exact(x, 1.0 + x / 500.0);
+        Figure {
+            title: "MAC transmit <of> this & that".to_owned(),
+            caption: "Medians of 50 with 95 % intervals; lines: least squares.".to_owned(),
+            reference: Some("TR-88-08, Figure 6".to_owned()),
+            x: Axis { name: "size".to_owned(), unit: "octets".to_owned() },
+            y: Axis { name: "time".to_owned(), unit: "ms".to_owned() },
+            series: vec![
+                Series {
+                    name: "fit, $1 + x/500".to_owned(),
+                    kin: 0,
+                    mark: Mark::Line,
+                    points: vec![fit(64.0), fit(1_500.0)],
+                },
+                Series {
+                    name: "MAC transmit".to_owned(),
+                    kin: 0,
+                    mark: Mark::Points,
+                    points: vec![measured(64.0, 1.125), measured(1_500.0, 4.0)],
+                },
+                Series {
+                    name: "PHY".to_owned(),
+                    kin: 1,
+                    mark: Mark::PointsOnLine,
+                    points: vec![Point::exact(64.0, 0.0512), Point::exact(1_500.0, 1.2)],
+                },
+            ],
+        }
+    }
+
+    #[test]
+    fn a_figure_and_its_numbers_are_written_side_by_side_and_twice_alike() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("layers.svg");
+        let both = || {
+            write(&example(), &path).unwrap();
+            (fs::read(&path).unwrap(), fs::read(table_path(&path)).unwrap())
+        };
+        let first = both();
+        assert!(first == both(), "the same figure gives other octets");
+        let text = String::from_utf8(first.0).unwrap();
+        assert!(!text.contains(folder.path().to_str().unwrap()), "a figure tells no path");
+    }
+
+    #[test]
+    fn only_svg_files_are_written() {
+        let failure = write(&example(), Path::new("layers.png")).unwrap_err();
+        let expected =
+            "layers.png does not end in .svg\n  fix: figures are SVG: --figure layers.svg";
+        assert_eq!(failure.to_string(), expected);
+    }
+}

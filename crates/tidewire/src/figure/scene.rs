@@ -1,0 +1,219 @@
+//! What a figure looks like, decided before anything is drawn: ranges, ticks, colours and marks.
+//!
+//! It prints as text, so that a change of a figure is a difference that a person reads.
+
+use super::{Axis, Figure, Mark, Point};
+use core::fmt;
+
+/// Most points of a series that are drawn; of longer ones every so-manyth is, and the last.
+const MOST_POINTS: usize = 200;
+/// Most ticks on an axis.
+const MOST_TICKS: f64 = 9.0;
+
+/// A figure with everything chosen.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Scene {
+    pub(super) title: String,
+    /// The caption and the reference.
+    pub(super) caption: String,
+    pub(super) x: Range,
+    pub(super) y: Range,
+    pub(super) layers: Vec<Layer>,
+}
+
+/// An axis with its ends and its ticks.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Range {
+    /// `size (octets)`.
+    pub(super) label: String,
+    pub(super) low: f64,
+    pub(super) high: f64,
+    pub(super) step: f64,
+}
+
+/// A series with its looks.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Layer {
+    pub(super) name: String,
+    pub(super) mark: Mark,
+    pub(super) looks: Looks,
+    pub(super) points: Vec<Point>,
+}
+
+/// What tells one kin from another: never colour alone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Looks {
+    pub(super) colour: &'static str,
+    pub(super) marker: Marker,
+    /// Lengths drawn and left out, in turn; none for a line without gaps.
+    pub(super) dash: Option<&'static str>,
+}
+
+/// The shape of a point.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Marker {
+    Circle,
+    Triangle,
+    Square,
+    Diamond,
+    Plus,
+    Cross,
+}
+
+/// From the palette of Okabe and Ito (2008), those that can be seen on white.
+const LOOKS: [Looks; 6] = [
+    Looks { colour: "#0072B2", marker: Marker::Circle, dash: None },
+    Looks { colour: "#D55E00", marker: Marker::Triangle, dash: Some("9 3") },
+    Looks { colour: "#009E73", marker: Marker::Square, dash: Some("3 3") },
+    Looks { colour: "#000000", marker: Marker::Diamond, dash: Some("9 3 2 3") },
+    Looks { colour: "#AA4499", marker: Marker::Plus, dash: Some("14 4") },
+    Looks { colour: "#56B4E9", marker: Marker::Cross, dash: Some("2 5") },
+];
+
+impl Scene {
+    /// Chooses everything that the figure leaves open.
+    pub(super) fn of(figure: &Figure) -> Self {
+        let points = || figure.series.iter().flat_map(|series| &series.points);
+        let ends = |point: &Point| {
+            let (low, high) = point.interval.unwrap_or((point.y, point.y));
+            [low.min(point.y), high.max(point.y)]
+        };
+        let reference = figure.reference.iter().map(|reference| format!(" Compare: {reference}."));
+        Self {
+            title: figure.title.clone(),
+            caption: figure.caption.clone() + &reference.collect::<String>(),
+            x: Range::over(&figure.x, points().map(|point| point.x)),
+            y: Range::over(&figure.y, points().flat_map(ends)),
+            layers: figure.series.iter().map(Layer::of).collect(),
+        }
+    }
+}
+
+impl Range {
+    /// From zero, unless there is something below it, to the tick that no value exceeds.
+    fn over(axis: &Axis, values: impl Iterator<Item = f64>) -> Self {
+        let finite = values.filter(|value| value.is_finite());
+        let (low, high) =
+            finite.fold((0.0_f64, 0.0_f64), |(low, high), v| (low.min(v), high.max(v)));
+        let step = step(high - low);
+        let (low, high) = ((low / step).floor() * step, (high / step).ceil() * step);
+        let label = format!("{} ({})", axis.name, axis.unit);
+        Self { label, low, high: if high > low { high } else { low + step }, step }
+    }
+}
+
+/// The least 1, 2 or 5 times a power of ten that gives no more ticks than fit.
+fn step(width: f64) -> f64 {
+    if width <= 0.0 {
+        return 1.0;
+    }
+    let least = width / MOST_TICKS;
+    let power = 10_f64.powf(least.log10().floor());
+    let steps = [1.0, 2.0, 5.0].map(|digit| digit * power);
+    steps.into_iter().find(|step| *step >= least).unwrap_or(10.0 * power)
+}
+
+impl Layer {
+    fn of(series: &super::Series) -> Self {
+        let finite = series
+            .points
+            .iter()
+            .copied()
+            .filter(|point| point.x.is_finite() && point.y.is_finite());
+        let looks = LOOKS.get(series.kin % LOOKS.len()).copied();
+        Self {
+            name: series.name.clone(),
+            mark: series.mark,
+            looks: looks.expect("a remainder is less than its divisor"),
+            points: thinned(finite.collect()),
+        }
+    }
+}
+
+fn thinned(points: Vec<Point>) -> Vec<Point> {
+    let each = points.len().div_ceil(MOST_POINTS - 1).max(1);
+    let last = points.last().copied().filter(|_| points.len() % each != 1 && each > 1);
+    points.into_iter().step_by(each).chain(last).collect()
+}
+
+impl fmt::Display for Range {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { label, low, high, step } = self;
+        write!(f, "{label} from {low} to {high} by {step}")
+    }
+}
+
+impl fmt::Display for Layer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, mark, looks: Looks { colour, marker, dash }, points } = self;
+        let dash = dash.unwrap_or("none");
+        write!(f, "{name}: {mark:?}, {colour}, {marker:?}, dash {dash}")?;
+        for Point { x, y, interval, .. } in points {
+            write!(f, "\n  {x} {y:.4}")?;
+            if let Some((low, high)) = interval {
+                write!(f, " [{low:.4} {high:.4}]")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Scene {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { title, caption, x, y, layers } = self;
+        write!(f, "{title}\n{caption}\nacross: {x}\nupwards: {y}")?;
+        layers.iter().try_for_each(|layer| write!(f, "\n{layer}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figure::Series;
+    use crate::figure::tests::example;
+
+    #[test]
+    fn a_scene_shows_what_will_be_drawn() {
+        insta::assert_snapshot!("scene", Scene::of(&example()));
+    }
+
+    #[test]
+    fn ticks_are_one_two_or_five_and_never_too_many() {
+        // 1500 / 9 = 166.7, so 200; 4.3 / 9 = 0.478, so 0.5; 9 / 9 = 1; 91 / 9 = 10.1, so 20.
+        let steps = [1_500.0, 4.3, 9.0, 91.0].map(step);
+        assert_eq!(steps, [200.0, 0.5, 1.0, 20.0]);
+        assert_eq!(step(0.0), 1.0);
+    }
+
+    #[test]
+    fn an_axis_begins_at_zero_unless_something_lies_below() {
+        let axis = Axis { name: "difference".to_owned(), unit: "us".to_owned() };
+        let range = Range::over(&axis, [-3.0, 7.5, f64::NAN].into_iter());
+        assert_eq!(range.to_string(), "difference (us) from -4 to 8 by 2");
+        let range = Range::over(&axis, [40.0].into_iter());
+        assert_eq!(range.to_string(), "difference (us) from 0 to 40 by 5");
+    }
+
+    #[test]
+    fn a_long_series_is_thinned_and_keeps_its_ends() {
+        for count in [1, 199, 200, 201, 398, 399, 5_000] {
+            let points = (0..count).map(|x| Point::exact(f64::from(x), 1.0)).collect();
+            let series = Series { name: String::new(), kin: 7, mark: Mark::Line, points };
+            let drawn = Layer::of(&series).points;
+            assert!(drawn.len() <= MOST_POINTS, "{count} gave {}", drawn.len());
+            assert_eq!(drawn.first().unwrap().x, 0.0);
+            assert_eq!(drawn.last().unwrap().x, f64::from(count - 1));
+            assert!(drawn.windows(2).all(|pair| pair[0].x < pair[1].x));
+        }
+    }
+
+    #[test]
+    fn no_two_kins_share_colour_marker_or_dash() {
+        for (place, one) in LOOKS.iter().enumerate() {
+            for other in &LOOKS[place + 1..] {
+                assert!(one.colour != other.colour);
+                assert!(one.marker != other.marker && one.dash != other.dash);
+            }
+        }
+    }
+}
