@@ -8,6 +8,7 @@
 pub mod compare;
 pub mod histogram;
 pub mod interval;
+pub mod regression;
 pub mod rng;
 pub mod series;
 pub mod summary;
