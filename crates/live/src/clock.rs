@@ -43,6 +43,14 @@ pub fn now() -> Instant {
     Instant::from_nanos(read(libc::CLOCK_MONOTONIC))
 }
 
+/// What this thread has kept a processor busy for so far, in its own code and in the system's on its
+/// behalf: the difference of two readings is what the work between them cost. A reading is a system
+/// call.
+#[must_use]
+pub fn processor() -> Duration {
+    Duration::from_nanos(read(libc::CLOCK_THREAD_CPUTIME_ID))
+}
+
 /// What the wall clock shows, since the Unix epoch: for names of runs and for capture files.
 #[must_use]
 pub fn wall() -> Duration {
@@ -207,6 +215,15 @@ mod tests {
         sleep_until(due);
         assert!(now() >= due);
         sleep_until(Instant::ZERO);
+    }
+
+    #[test]
+    fn work_costs_the_processor_and_waiting_costs_it_less() {
+        let (began, before) = (now(), processor());
+        // However slow the host, work adds up.
+        while processor() - before < Duration::from_micros(100) {}
+        sleep_until(now() + Duration::from_millis(5));
+        assert!(processor() - before < now() - began, "5 ms of waiting are not work");
     }
 
     #[test]
