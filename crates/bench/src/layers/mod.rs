@@ -12,6 +12,8 @@
 //! | 7 | LLC transmit with each choice of [`Service`] |
 //! | 8 | MAC and LLC transmit of two machines |
 
+pub mod fit;
+pub mod live;
 pub mod simulated;
 
 use core::fmt;
