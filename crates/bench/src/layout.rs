@@ -1,9 +1,11 @@
 //! From a scenario to stations with addresses and flows, for simulated and live runs alike.
 
 use crate::collect::{Clocks, Collector, Cut, Watched};
-use crate::scenario::{LLC_OCTETS, Pattern, Scenario, Service, Warmup};
+use crate::scenario::{LLC_OCTETS, Medium, Pattern, Scenario, Service, Warmup};
 use core::time::Duration;
+use stack::llc::type3::{self, Priorities};
 use stack::load::{self, FlowId};
+use stack::messaging;
 use stack::profile::HostParams;
 use stats::rng::Stream;
 use std::collections::BTreeMap;
@@ -47,6 +49,11 @@ pub fn lay_out(scenario: &Scenario, seed: u64) -> Layout {
     let total = stations.len() + usize::try_from(background).unwrap_or(0);
     let named = stations.iter().map(|s| (s.name.clone(), s.position));
     let others = (1..=background).map(|i| (format!("background-{i}"), None));
+    let messaging = scenario.has_messages().then(|| messaging_on(&scenario.medium));
+    let speaks = |name: &str| {
+        let messages = scenario.flows.iter().filter(|flow| flow.service == Service::Message);
+        messages.into_iter().any(|flow| flow.from == name || flow.to == name)
+    };
     let mut places: Vec<Place> = named
         .chain(others)
         .enumerate()
@@ -58,6 +65,8 @@ pub fn lay_out(scenario: &Scenario, seed: u64) -> Layout {
                     .below(0x1_0000) as u16,
                 accepts: true,
                 saps: Vec::new(),
+                framing: scenario.medium.framing(),
+                messaging: messaging.filter(|_| speaks(&name)),
             },
             name,
             flows: Vec::new(),
@@ -77,10 +86,7 @@ pub fn lay_out(scenario: &Scenario, seed: u64) -> Layout {
         places[*from].flows.push(load::Flow {
             id,
             peer: address(*to),
-            service: match flow.service {
-                Service::Class4 => load::Service::Class4,
-                Service::Datagram => load::Service::Datagram,
-            },
+            service: flow.carrier(),
             pattern: pattern(flow.pattern),
             size_octets: flow.size.octets(),
             messages,
@@ -91,12 +97,23 @@ pub fn lay_out(scenario: &Scenario, seed: u64) -> Layout {
             id,
             name: flow.name.clone(),
             is_answered: flow.pattern.is_answered(),
+            is_acknowledged: flow.service == Service::Message && flow.acknowledged == Some(true),
             is_limited: messages.is_some(),
             deadline: flow.deadline.map(|span| span.0),
         });
     }
     add_background(scenario, seed, stations.len(), &mut places);
     Layout { places, watched }
+}
+
+/// The messaging service of a station on this medium.
+fn messaging_on(medium: &Medium) -> messaging::Params {
+    let lan = messaging::Params::lan();
+    let octets = usize::try_from(medium.most_lsdu_octets()).unwrap_or(usize::MAX);
+    let carries = medium.framing().carries_priority();
+    let priorities = if carries { Priorities::Carried } else { Priorities::NotCarried };
+    let link = type3::Params { information_octets: octets, priorities, ..lan.link };
+    messaging::Params { link, ..lan }
 }
 
 /// Each background station sends to the next one, the last to the first.

@@ -8,6 +8,7 @@
 pub mod analysis;
 pub mod collect;
 pub mod compare;
+mod counters;
 pub mod folder;
 pub mod layers;
 pub mod layout;

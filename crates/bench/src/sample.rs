@@ -71,6 +71,15 @@ pub struct FlowSample {
     pub damaged: u64,
     /// Requests whose answer arrived, each counted once.
     pub answered: u64,
+    /// Messages that the receiver said it took.
+    #[serde(default)]
+    pub acknowledged: u64,
+    /// Messages that the service could not send, or that were not acknowledged.
+    #[serde(default)]
+    pub failed: u64,
+    /// Messages that were acknowledged and did not arrive: the service broke its word.
+    #[serde(default)]
+    pub acknowledged_and_lost: u64,
     /// The deadline, if there is one.
     pub deadline_ns: Option<u64>,
     /// Of a flow with a deadline: messages (or answers) that came too late or never.

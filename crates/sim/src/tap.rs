@@ -8,12 +8,15 @@
 
 use crate::medium::Passage;
 use crate::medium::framing::Framing;
+use stack::profile;
+use wire::mac;
 use wire::time::Instant;
 
 /// Turns passages into octets, in a buffer that is used again.
 #[derive(Clone, Debug)]
 pub struct Tap {
     minimum_octets: usize,
+    stations: profile::Framing,
     octets: Vec<u8>,
 }
 
@@ -27,10 +30,16 @@ pub struct Captured<'a> {
 }
 
 impl Tap {
-    /// A tap on a medium with this framing.
+    /// A tap on a medium with this framing, whose stations make frames of 802.3.
     #[must_use]
     pub fn new(framing: Framing) -> Self {
-        Self { minimum_octets: framing.minimum_octets, octets: Vec::new() }
+        Self::of_stations(framing, profile::Framing::Ieee8023)
+    }
+
+    /// A tap that shows frames which stations made for another medium as 802.3 would carry them.
+    #[must_use]
+    pub fn of_stations(framing: Framing, stations: profile::Framing) -> Self {
+        Self { minimum_octets: framing.minimum_octets, stations, octets: Vec::new() }
     }
 
     /// The passing frame as it is captured; `None` for one that an interface would not hand on,
@@ -42,6 +51,13 @@ impl Tap {
         self.octets.clear();
         self.octets.extend_from_slice(passage.frame.head());
         self.octets.extend_from_slice(passage.frame.payload());
+        if self.stations == profile::Framing::Ieee8025
+            && let Some(lpdu_octets) = self.octets.len().checked_sub(mac::HEADER_OCTETS)
+            && let Some(behind) = self.octets.get_mut(12..mac::HEADER_OCTETS)
+        {
+            let value = profile::Framing::length_or_type(lpdu_octets);
+            behind.copy_from_slice(&value.to_be_bytes());
+        }
         if self.octets.len() < self.minimum_octets {
             self.octets.resize(self.minimum_octets, 0);
         }
@@ -74,6 +90,17 @@ mod tests {
         let bare =
             Tap::new(Framing::BARE).capture(&passage(20, Fate::Whole)).map(|c| c.octets.len());
         assert_eq!(bare, Some(20));
+    }
+
+    #[test]
+    fn frames_of_a_ring_are_shown_as_802_3_carries_them() {
+        let mut tap = Tap::of_stations(Framing::IEEE_802_3, profile::Framing::Ieee8025);
+        // 86 octets behind the header of 14; and 2,000, which no length can say (802.1AC).
+        let captured = tap.capture(&passage(100, Fate::Whole)).unwrap();
+        assert_eq!(captured.octets[12..14], [0, 86]);
+        let captured = tap.capture(&passage(2_014, Fate::Whole)).unwrap();
+        assert_eq!(captured.octets[12..14], [0x88, 0x70]);
+        assert_eq!(captured.octets.len(), 2_014);
     }
 
     #[test]

@@ -122,13 +122,13 @@ fn link_layer<'a>(
     levels: &mut Levels<'_>,
 ) -> Result<Nsdu<'a>, NoNsdu> {
     let frame = mac::Pdu::decode_cut(octets, original_octets).map_err(NoNsdu::Malformed)?;
-    let mac::Kind::Length(length) = frame.kind else {
+    let Some(length) = frame.lpdu_octets(original_octets) else {
         return Err(NoNsdu::Foreign("EtherType"));
     };
     if is_bare_ipx(frame.data) {
         return Err(NoNsdu::Foreign("IPX without LLC"));
     }
-    let (header, length) = (frame.header_octets(), usize::from(length));
+    let header = frame.header_octets();
     levels.lpdu_octets = Some(header + length);
     let llc = llc::Pdu::decode(frame.data)
         .map_err(|malformed| NoNsdu::Malformed(malformed.within(header)))?;
@@ -328,19 +328,17 @@ fn ethernet<'a>(
     layers: &mut Layers<'a>,
 ) -> Result<(), Malformed> {
     let frame = mac::Pdu::decode_cut(octets, original_octets)?;
-    let (header, data, kind) = (frame.header_octets(), frame.data, frame.kind);
+    let (header, data) = (frame.header_octets(), frame.data);
+    let length = frame.lpdu_octets(original_octets);
     layers.push(Layer::Mac(frame));
-    let length = match kind {
-        mac::Kind::Type(_) => {
-            layers.push(Layer::Opaque("data", data));
-            return Ok(());
-        }
-        mac::Kind::Length(_) if is_bare_ipx(data) => {
-            layers.push(Layer::Opaque("IPX without LLC", data));
-            return Ok(());
-        }
-        mac::Kind::Length(length) => usize::from(length),
+    let Some(length) = length else {
+        layers.push(Layer::Opaque("data", data));
+        return Ok(());
     };
+    if is_bare_ipx(data) {
+        layers.push(Layer::Opaque("IPX without LLC", data));
+        return Ok(());
+    }
     let pdu = llc::Pdu::decode(data).map_err(|malformed| malformed.within(header))?;
     layers.push(Layer::Llc(pdu));
     let offset = header + pdu.header_octets();

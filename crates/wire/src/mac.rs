@@ -1,4 +1,5 @@
-//! Ethernet frames (IEEE 802.3): with a length and LLC behind it, or with a type; VLAN tags (802.1Q, 802.1ad).
+//! Ethernet frames (IEEE 802.3): with a length and LLC behind it, or with a type (behind one of which
+//! LLC stands as well, IEEE 802.1AC); VLAN tags (802.1Q, 802.1ad).
 //!
 //! From the destination address to the end of the data; preamble and FCS are the medium's. A length field
 //! counts the LLC PDU without the padding behind it, so a receiver can cut that off; a type field does not.
@@ -17,6 +18,10 @@ pub const MIN_OCTETS: usize = 60;
 pub const MAX_OCTETS: usize = 1_514;
 /// Values from here on are types; below, lengths.
 pub const FIRST_TYPE: u16 = 1_536;
+/// The most data of a length frame: the most that its length may say.
+pub const MOST_DATA_OCTETS: usize = 1_500;
+/// LLC encapsulation (IEEE 802.1AC): behind this type stands an LLC PDU of any length.
+pub const LLC_ENCAPSULATION: u16 = 0x8870;
 /// Preamble and start frame delimiter.
 pub const PREAMBLE_OCTETS: usize = 8;
 /// The frame check sequence.
@@ -120,6 +125,17 @@ impl<'a> Pdu<'a> {
         HEADER_OCTETS + 4 * self.tags.len()
     }
 
+    /// Octets of the LLC PDU in a frame that was `original_octets` long, without padding; `None` where
+    /// it carries something else.
+    #[must_use]
+    pub fn lpdu_octets(&self, original_octets: usize) -> Option<usize> {
+        match self.kind {
+            Kind::Length(length) => Some(usize::from(length)),
+            Kind::Type(LLC_ENCAPSULATION) => original_octets.checked_sub(self.header_octets()),
+            Kind::Type(_) => None,
+        }
+    }
+
     /// Writes the frame, its padding as it stands.
     pub fn encode(&self, out: &mut impl BufMut) {
         out.put_slice(&self.destination.0);
@@ -205,6 +221,18 @@ mod tests {
         assert_eq!((cut.kind, cut.data), (Kind::Length(4), &[7, 8, 9][..]));
         let missing = Pdu::decode(&octets[..13]).unwrap_err();
         assert_eq!(missing.to_string(), "malformed length at octet 12");
+    }
+
+    #[test]
+    fn an_llc_pdu_is_as_long_as_a_length_says_or_as_the_frame_behind_its_type() {
+        let octets = |rest: &[u8], original| {
+            let octets = frame(rest);
+            Pdu::decode_cut(&octets, original).unwrap().lpdu_octets(original)
+        };
+        assert_eq!(octets(&[0, 1, 7, 0, 0], 60), Some(1));
+        // 802.1AC: 2,046 octets behind a header of 14, of which a capture kept two.
+        assert_eq!(octets(&[0x88, 0x70, 7, 8], 2_060), Some(2_046));
+        assert_eq!(octets(&[0x08, 0x00, 7, 8], 60), None);
     }
 
     #[test]

@@ -82,6 +82,8 @@ fn host(number: u32) -> Host {
         last_reference: number as u16 * 1_000,
         accepts: !calls,
         saps: Vec::new(),
+        framing: stack::profile::Framing::Ieee8023,
+        messaging: None,
     };
     Host::new(params, if calls { flows(pair) } else { Vec::new() })
 }

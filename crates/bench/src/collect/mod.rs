@@ -4,6 +4,9 @@
 //! what happens to it may be seen later. Records may come in any order between flows and between
 //! the ends of a flow; those of one end come in order of time. Where the ends have clocks of their
 //! own, only answers are timed.
+//!
+//! What a service says of its messages is held against what arrived: none may be lost that it said
+//! was delivered.
 
 use crate::sample::{Distribution, Ending, FlowSample};
 use core::time::Duration;
@@ -26,6 +29,8 @@ pub struct Watched {
     pub name: String,
     /// Whether each message is answered; the deadline then is the answer's.
     pub is_answered: bool,
+    /// Whether the service says of each message whether it was delivered.
+    pub is_acknowledged: bool,
     /// Whether its messages are limited in number.
     pub is_limited: bool,
     /// How old a message or answer may be on arrival, from when it had been due.
@@ -124,6 +129,8 @@ struct Gathering {
     duplicated: u64,
     damaged: u64,
     answered: Arrivals,
+    acknowledged: Arrivals,
+    failed: u64,
     late: u64,
     delay: Histogram,
     delay_from_sent: Histogram,
@@ -158,6 +165,8 @@ impl Gathering {
             duplicated: 0,
             damaged: 0,
             answered: Arrivals::default(),
+            acknowledged: Arrivals::default(),
+            failed: 0,
             late: 0,
             delay: Histogram::new(),
             delay_from_sent: Histogram::new(),
@@ -191,6 +200,8 @@ impl Gathering {
             | Event::NotTaken { .. }
             | Event::Delivered { .. }
             | Event::Answered { .. }
+            | Event::Acknowledged { .. }
+            | Event::Failed { .. }
             | Event::Damaged { .. } => self.hold_or_judge(record),
         }
     }
@@ -252,6 +263,10 @@ impl Gathering {
             Event::Answered { sequence, planned, .. } if counts(planned) => {
                 self.answered(record.at, sequence, planned);
             }
+            Event::Acknowledged { sequence, planned } if counts(planned) => {
+                self.acknowledged.take(sequence);
+            }
+            Event::Failed { planned, .. } if counts(planned) => self.failed += 1,
             Event::Damaged { .. } if record.at >= self.from => self.damaged += 1,
             _ => {}
         }
@@ -292,7 +307,9 @@ impl Gathering {
 
     fn is_settled(&self) -> bool {
         let answers = if self.watched.is_answered { self.answered.count } else { self.sent };
-        let arrived = self.arrived.count == self.sent && answers == self.sent;
+        let known =
+            !self.watched.is_acknowledged || self.acknowledged.count + self.failed >= self.sent;
+        let arrived = self.arrived.count == self.sent && answers == self.sent && known;
         self.held.is_none() && (self.passed || self.over) && arrived
     }
 
@@ -324,6 +341,9 @@ impl Gathering {
             out_of_order: self.arrived.out_of_order,
             damaged: self.damaged,
             answered: self.answered.count,
+            acknowledged: self.acknowledged.count,
+            failed: self.failed,
+            acknowledged_and_lost: self.acknowledged.missing_from(&self.arrived),
             deadline_ns: self.watched.deadline.map(nanos),
             missed,
             delay: Distribution::from(&self.delay),
@@ -383,6 +403,23 @@ impl Arrivals {
         self.out_of_order += u64::from(self.highest.is_some_and(|highest| sequence < highest));
         self.highest = self.highest.max(Some(sequence));
         true
+    }
+
+    /// How many of these have not arrived there, as far back as both go.
+    fn missing_from(&self, there: &Self) -> u64 {
+        let from = self.base.max(there.base);
+        let words = self.bits.iter().enumerate().map(|(place, bits)| (place as u64, *bits));
+        let mut missing = 0;
+        for (place, bits) in words {
+            let Some(word) = (self.base + 64 * place).checked_sub(from).map(|gone| gone / 64)
+            else {
+                continue;
+            };
+            let theirs = (from - there.base) / 64 + word;
+            let arrived = usize::try_from(theirs).ok().and_then(|place| there.bits.get(place));
+            missing += u64::from((bits & !arrived.copied().unwrap_or(0)).count_ones());
+        }
+        missing
     }
 }
 

@@ -11,6 +11,7 @@ fn watched(deadline: Option<u64>, is_answered: bool) -> Watched {
         id: FlowId(1),
         name: "status".to_owned(),
         is_answered,
+        is_acknowledged: false,
         is_limited: true,
         deadline: deadline.map(Duration::from_millis),
     }
@@ -197,4 +198,28 @@ fn a_flow_is_settled_when_all_that_counts_has_arrived() {
     assert!(!collector.is_settled(), "its answer is on its way");
     feed(&mut collector, 1_004, answered(0, 999));
     assert!(collector.is_settled());
+}
+
+#[test]
+fn an_acknowledged_message_that_did_not_arrive_is_a_broken_word() {
+    // Six messages: 0 arrives and is acknowledged, 1 arrives and its acknowledgement is lost, 2 is
+    // lost and said to be, 3 is lost and acknowledged; 64 and 200,000 are as 3 and 0.
+    let watched = Watched { is_acknowledged: true, ..watched(None, false) };
+    let mut collector = collector(watched, Cut::At(at(0)));
+    for sequence in [0, 1, 2, 3, 64, 200_000] {
+        feed(&mut collector, 0, sent(sequence, 0));
+    }
+    for sequence in [0, 1, 200_000] {
+        feed(&mut collector, 1, delivered(sequence, 0, 0));
+    }
+    for sequence in [0, 3, 64, 200_000] {
+        feed(&mut collector, 2, Event::Acknowledged { sequence, planned: at(0) });
+    }
+    for sequence in [1, 2] {
+        let reason = "no acknowledgement";
+        feed(&mut collector, 3, Event::Failed { sequence, planned: at(0), reason });
+    }
+    let flow = only(collector);
+    assert_eq!((flow.sent, flow.delivered, flow.lost), (6, 3, 3));
+    assert_eq!((flow.acknowledged, flow.failed, flow.acknowledged_and_lost), (4, 2, 2));
 }

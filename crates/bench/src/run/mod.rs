@@ -11,9 +11,10 @@ mod parallel;
 pub use parallel::{Plan, run_all};
 
 use crate::collect::Clocks;
+use crate::counters::add_messaging;
 use crate::layout::{Layout, collector, lay_out, patience, seed_of};
 use crate::sample::{Origin, Sample};
-use crate::scenario::Point;
+use crate::scenario::{self, Point};
 use crate::{PROGRAM_VERSION, collect::Collector};
 use core::time::Duration;
 use sim::medium::framing::Framing;
@@ -58,8 +59,8 @@ pub struct Watch<'a> {
 /// What turns the passages that a [`Watch`] sees into frames as a capture file holds them: those of
 /// a ring as 802.3 would carry them.
 #[must_use]
-pub fn tap() -> Tap {
-    Tap::new(Framing::IEEE_802_3)
+pub fn tap(medium: &scenario::Medium) -> Tap {
+    Tap::of_stations(Framing::IEEE_802_3, medium.framing())
 }
 
 /// Simulates one replication of a point.
@@ -150,5 +151,6 @@ fn simulate<M: Medium>(
     }
     let mut counts = BTreeMap::new();
     count(world.medium(), &mut counts);
+    world.stations().iter().for_each(|host| add_messaging(host, &mut counts));
     Ok(Ran { collector, ended_at: now, complete, counts })
 }

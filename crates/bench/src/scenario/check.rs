@@ -8,9 +8,12 @@ use super::{
 };
 use core::ops::Range;
 use sim::medium::{csma_cd, token_ring};
+use stack::llc::type3;
 use stack::load::STAMP_OCTETS;
+use stack::profile::MESSAGE_FLOWS;
 use std::collections::BTreeSet;
 use toml::de::DeValue;
+use wire::crc16::CHECK_OCTETS;
 use wire::time::nanos;
 use wire::units::BitRate;
 
@@ -20,6 +23,8 @@ const MOST_STATIONS: u64 = 10_000;
 const LONGEST_REPLY_OCTETS: u64 = 65_534;
 /// The rates of IEEE 802.5.
 const RING_RATES: [BitRate; 2] = [BitRate::mbps(4), BitRate::mbps(16)];
+/// The highest priority of a message.
+const HIGHEST_PRIORITY: u64 = 7;
 /// The inactive subset of CLNP, in front of a TPDU.
 const CLNP_OCTETS: u64 = 1;
 /// The longest message over a connection.
@@ -163,6 +168,7 @@ impl Checker<'_, '_> {
             self.error(&path("to"), format!("\"{}\" sends to itself", flow.from));
         }
         self.message_size(&path("size"), flow.size, flow.service, LONGEST_MESSAGE_OCTETS);
+        self.message(index, flow);
         self.above_zero(&path("messages"), flow.messages.unwrap_or(1));
         self.above_zero(&path("deadline"), flow.deadline.map_or(1, |span| nanos(span.0)));
         if flow.start >= self.scenario.stop.after {
@@ -214,11 +220,45 @@ impl Checker<'_, '_> {
         }
     }
 
+    /// What only the messaging service has.
+    fn message(&mut self, index: usize, flow: &Flow) {
+        let path = |key: &str| format!("flow.{index}.{key}");
+        if flow.service != Service::Message {
+            return;
+        }
+        if flow.priority.is_some_and(|priority| priority > HIGHEST_PRIORITY) {
+            self.error(&path("priority"), format!("priorities are from 0 to {HIGHEST_PRIORITY}"));
+        }
+        let most = u64::from(type3::Params::lan().transmissions) - 1;
+        if flow.retries.is_some_and(|retries| retries > most) {
+            self.error(&path("retries"), format!("a message is sent again at most {most} times"));
+        }
+        self.above_zero(&path("timeout"), flow.timeout.map_or(1, |span| nanos(span.0)));
+        if flow.pattern.is_answered() {
+            let problem = Problem::error(
+                self.place(&path("pattern")),
+                "messages of this service are not answered",
+            );
+            self.problems.push(problem.help("class-4 and datagram carry requests"));
+        }
+        let most = self.scenario.medium.most_lsdu_octets() - CHECK_OCTETS as u64;
+        if flow.crc == Some(true) && flow.size.0 > most {
+            let message = format!("a message of this service with CRC has at most {most} B");
+            self.error(&path("size"), message);
+        }
+        let others = self.scenario.flows.iter().take(index);
+        let before = others.filter(|o| o.from == flow.from && o.service == Service::Message);
+        if before.count() >= MESSAGE_FLOWS {
+            let message = format!("a station sends at most {MESSAGE_FLOWS} flows of messages");
+            self.error(&path("from"), message);
+        }
+    }
+
     fn message_size(&mut self, path: &str, size: Size, service: Service, most: u64) {
         let least = STAMP_OCTETS as u64;
         let most = match service {
             Service::Class4 => most,
-            Service::Datagram => self.scenario.medium.most_lsdu_octets(),
+            Service::Datagram | Service::Message => self.scenario.medium.most_lsdu_octets(),
         };
         if size.0 < least {
             let problem =
@@ -361,9 +401,10 @@ impl Checker<'_, '_> {
     }
 }
 
-/// Bits of the frames a flow has due each second, at the least: headers above LLC do not count, nor
-/// flows that wait for the service or for answers.
-fn bits_due_per_second(flow: &Flow, medium: &Medium) -> f64 {
+/// Bits of the frames a flow has due each second, at the least: headers above LLC and frames sent in
+/// answer do not count, nor flows that wait for the service or for answers.
+#[must_use]
+pub fn bits_due_per_second(flow: &Flow, medium: &Medium) -> f64 {
     let bits = |size: Size| medium.frame_bits(size.0.saturating_add(LLC_OCTETS));
     let (interval, bits) = match flow.pattern {
         Pattern::Cyclic { period } => (period, bits(flow.size)),

@@ -5,6 +5,7 @@ use super::{LLC_OCTETS, MAC_OCTETS, MOST_DATA_OCTETS, SHORTEST_FRAME_OCTETS};
 use schemars::JsonSchema;
 use serde::Serialize;
 use sim::medium::token_ring::{self, Release};
+use stack::profile::Framing;
 use wire::mac::HEADER_OCTETS;
 use wire::units::BitRate;
 
@@ -98,7 +99,8 @@ impl Medium {
             Self::TokenRing { rate, length, early_release } => {
                 let release = if *early_release { Release::Early } else { Release::OwnHeader };
                 let params = token_ring::Params::ieee_802_5(rate.0, 0, 0.0);
-                (token_ring::Params { release, ..params }, length)
+                let priority_of = token_ring::access_control;
+                (token_ring::Params { release, priority_of, ..params }, length)
             }
             Self::ProNet10 { length } => (token_ring::Params::pronet_10(0, 0.0), length),
         };
@@ -121,15 +123,25 @@ impl Medium {
         }
     }
 
-    /// The most octets of data in a frame, LLC header included: what 802.3 allows, since stations
-    /// make 802.3 frames for every medium, and no more than the token may be held for.
+    /// Which frames its stations make.
+    #[must_use]
+    pub const fn framing(&self) -> Framing {
+        match self {
+            Self::Ideal { .. } | Self::CsmaCd { .. } => Framing::Ieee8023,
+            Self::TokenRing { .. } => Framing::Ieee8025,
+            Self::ProNet10 { .. } => Framing::WholeFrame,
+        }
+    }
+
+    /// The most octets of data in a frame, LLC header included: what 802.3 allows, or on a ring what
+    /// the token may be held for and an interface has room for.
     #[must_use]
     pub fn most_data_octets(&self) -> u64 {
         let Some(ring) = self.ring(Vec::new()) else { return MOST_DATA_OCTETS };
         let bits = ring.token_holding_time.as_nanos() * u128::from(ring.rate.bits_per_second())
             / 1_000_000_000;
         let held = u64::try_from(bits).unwrap_or(u64::MAX).saturating_sub(ring.format.around_bits);
-        (held / 8).min(ring.maximum_data_octets as u64).min(MOST_DATA_OCTETS)
+        (held / 8).min(ring.maximum_data_octets as u64)
     }
 
     /// The most octets of an LSDU.

@@ -12,6 +12,7 @@ mod problem;
 mod quantity;
 mod vary;
 
+pub use check::bits_due_per_second;
 pub use medium::Medium;
 pub use problem::{Problem, ScenarioError, Severity, Source, meant};
 pub use quantity::{Length, NotAQuantity, Rate, Share, Size, Span};
@@ -21,7 +22,8 @@ pub use vary::{Point, Setting, Study, Values, load, load_with};
 use core::time::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
-use stack::{fault, tp4};
+use stack::messaging::Priority;
+use stack::{fault, load, tp4};
 use std::collections::BTreeMap;
 
 /// The version of the file format that this program reads and writes.
@@ -423,6 +425,43 @@ pub struct Flow {
     /// When the first is due, or its connection is opened; at once if not given.
     #[schemars(with = "Option<Span>")]
     pub start: Span,
+    /// Of messages: 0 (lowest) to 7; a station sends its most important message first. 0 if not
+    /// given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority: Option<u64>,
+    /// Of messages: whether the receiver acknowledges each (LLC type 3); not if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub acknowledged: Option<bool>,
+    /// Of messages: whether each ends with CRC-16/CCITT from end to end; not if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub crc: Option<bool>,
+    /// Of messages: how often one is sent again at the most, where the MAC gives it up or no
+    /// acknowledgement comes; 3 if acknowledged, else 0, if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retries: Option<u64>,
+    /// Of messages: how long after it was handed over one is taken back; never if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<Span>,
+}
+
+impl Flow {
+    /// What carries its messages, as stations take it. Numbers beyond their range saturate; a
+    /// checked scenario has none.
+    #[must_use]
+    pub fn carrier(&self) -> load::Service {
+        let small = |number: Option<u64>| u8::try_from(number.unwrap_or(0)).unwrap_or(u8::MAX);
+        match self.service {
+            Service::Class4 => load::Service::Class4,
+            Service::Datagram => load::Service::Datagram,
+            Service::Message => load::Service::Message(load::MessageOptions {
+                priority: Priority::new(small(self.priority)).unwrap_or(Priority::HIGHEST),
+                crc: self.crc.unwrap_or(false),
+                acknowledged: self.acknowledged.unwrap_or(false),
+                transmissions: u32::from(small(self.retries)) + 1,
+                timeout: self.timeout.map(|span| span.0),
+            }),
+        }
+    }
 }
 
 /// What carries the messages of a flow.
@@ -434,6 +473,8 @@ pub enum Service {
     Class4,
     /// LLC type 1: each message one UI frame, unacknowledged.
     Datagram,
+    /// The messaging service: each message one LSDU, by priority, acknowledged or not.
+    Message,
 }
 
 /// When messages are due.
@@ -515,6 +556,12 @@ impl Scenario {
                 .map(|i| Station { name: format!("{}-{i}", group.prefix), position: None })
         });
         self.named_stations.iter().cloned().chain(numbered).collect()
+    }
+
+    /// Whether any flow goes over the messaging service.
+    #[must_use]
+    pub fn has_messages(&self) -> bool {
+        self.flows.iter().any(|flow| flow.service == Service::Message)
     }
 
     /// How many messages a flow sends, if the scenario limits them.

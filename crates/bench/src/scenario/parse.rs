@@ -54,6 +54,9 @@ pub(super) fn scenario(document: &Placed<'_>, problems: &mut Vec<Problem>) -> Op
     })
 }
 
+/// How often an acknowledged message is sent again that does not say it.
+const MESSAGE_RETRIES: u64 = 3;
+
 impl<T: Read> Read for Vec<T> {
     fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
         let DeValue::Array(items) = value.get_ref() else {
@@ -278,14 +281,32 @@ impl Read for Flow {
         let name = fields.required("name", problems);
         let from = fields.required("from", problems);
         let to = fields.required("to", problems);
-        let services = [("class-4", Service::Class4), ("datagram", Service::Datagram)];
+        let services = [
+            ("class-4", Service::Class4),
+            ("datagram", Service::Datagram),
+            ("message", Service::Message),
+        ];
         let service = fields.word("service", &services, problems);
         let pattern = fields.required("pattern", problems);
         let size = fields.required("size", problems);
         let messages = fields.optional("messages", problems);
         let deadline = fields.optional("deadline", problems);
         let start = fields.optional("start", problems);
+        let priority = fields.optional("priority", problems);
+        let acknowledged = fields.optional("acknowledged", problems);
+        let crc = fields.optional("crc", problems);
+        let retries = fields.optional("retries", problems);
+        let timeout = fields.optional("timeout", problems);
+        let is_message = service == Some(Service::Message);
+        if service.is_some() && !is_message {
+            let keys = ["priority", "acknowledged", "crc", "retries", "timeout"];
+            for key in keys.into_iter().filter(|key| fields.has(key)) {
+                let message = format!("only flows of service \"message\" have `{key}`");
+                problems.push(Problem::error(fields.span_of(key), message));
+            }
+        }
         fields.finish(problems);
+        let again = if acknowledged == Some(true) { MESSAGE_RETRIES } else { 0 };
         Some(Self {
             name: name?,
             from: from?,
@@ -296,6 +317,11 @@ impl Read for Flow {
             messages,
             deadline,
             start: start.unwrap_or(Span(Duration::ZERO)),
+            priority: priority.or(is_message.then_some(0)),
+            acknowledged: acknowledged.or(is_message.then_some(false)),
+            crc: crc.or(is_message.then_some(false)),
+            retries: retries.or(is_message.then_some(again)),
+            timeout,
         })
     }
 }

@@ -13,7 +13,8 @@ use core::sync::atomic::AtomicBool;
 use core::time::Duration;
 use live::clock;
 use live::runner::{Control, Runner, Stopped};
-use stack::profile::{Host, HostParams};
+use stack::messaging;
+use stack::profile::{Framing, Host, HostParams};
 use stack::rendezvous::{self, Call, Indication, Request};
 use stack::tp4;
 use std::collections::BTreeMap;
@@ -82,6 +83,8 @@ pub fn measure(way: &mut Way, order: Order<'_>) -> Result<Measured, SessionError
         last_reference,
         accepts: true,
         saps: vec![SAP],
+        framing: Framing::Ieee8023,
+        messaging: order.point.scenario.has_messages().then(messaging::Params::lan),
     };
     let rendezvous = rendezvous::Params::new(None, text(crate::PROGRAM));
     let party = Party::new(Host::new(params, Vec::new()), rendezvous);

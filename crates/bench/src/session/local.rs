@@ -6,6 +6,7 @@
 use super::SessionError;
 use crate::PROGRAM_VERSION;
 use crate::collect::{Clocks, Collector};
+use crate::counters::add_messaging;
 use crate::layout::{Layout, collector, lay_out, patience, seed_of};
 use crate::sample::{FlowSample, Origin, Sample};
 use crate::scenario::Point;
@@ -37,6 +38,7 @@ struct Brought {
     overrun: u64,
     sent: u64,
     t1: u64,
+    messaging: BTreeMap<String, u64>,
 }
 
 /// Measures one replication of a point in this process. Ends early, with what there is, once `stop` is
@@ -121,6 +123,9 @@ fn gather(
     for station in brought {
         let station = station.map_err(|_| SessionError::Broken)??;
         records.extend(station.records);
+        for (name, value) in station.messaging {
+            *counts.entry(name).or_insert(0) += value;
+        }
         for (name, value) in
             [("frames", station.sent), ("overrun", station.overrun), ("t1", station.t1)]
         {
@@ -173,5 +178,7 @@ fn run_station(
     let t1 = host.transport().counters().t1;
     debug_assert_eq!(host.addr(), port.addr());
     let counts = port.counts();
-    Ok(Brought { records, overrun: counts.overrun, sent: counts.sent, t1 })
+    let mut messaging = BTreeMap::new();
+    add_messaging(&host, &mut messaging);
+    Ok(Brought { records, overrun: counts.overrun, sent: counts.sent, t1, messaging })
 }

@@ -9,7 +9,8 @@ use core::time::Duration;
 use live::clock;
 use live::runner::{Control, Runner};
 use stack::load::{Event, FlowId, Record};
-use stack::profile::{Host, HostParams};
+use stack::messaging;
+use stack::profile::{Framing, Host, HostParams};
 use stack::rendezvous::{self, Indication, Request};
 use stack::tp4;
 use stats::histogram::Histogram;
@@ -126,6 +127,8 @@ impl Responder {
             last_reference: (clock::now().as_nanos() / 1_000) as u16,
             accepts: true,
             saps: vec![SAP],
+            framing: Framing::Ieee8023,
+            messaging: Some(messaging::Params::lan()),
         };
         let rendezvous = rendezvous::Params::new(Some(way.offered()), text(crate::PROGRAM));
         let party = Party::new(Host::new(params, Vec::new()), rendezvous);

@@ -37,7 +37,7 @@ fn the_meter_reads_a_simulated_wire_as_it_reads_the_capture_of_it() {
     let mut direct = meter();
     let mut writer = Writer::new(Vec::new()).unwrap();
     let interface = writer.interface(Link::Ethernet, "simulated").unwrap();
-    let (mut tap, mut frames) = (tap(), 0);
+    let (mut tap, mut frames) = (tap(&study.scenario().medium), 0);
     let mut watch = Watch {
         tap: &mut |passage| {
             if let Some(seen) = tap.capture(passage) {

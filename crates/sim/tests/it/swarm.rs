@@ -135,6 +135,8 @@ fn host(number: u32, case: &Case, last_reference: u16) -> Host {
         last_reference,
         accepts: number == 2,
         saps: Vec::new(),
+        framing: stack::profile::Framing::Ieee8023,
+        messaging: None,
     };
     Host::new(params, if number == 1 { case.flows.clone() } else { Vec::new() })
 }

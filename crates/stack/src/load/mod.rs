@@ -12,6 +12,7 @@ pub use sender::{Sender, Stage};
 pub use sink::{Outcome, Sink};
 pub use stamp::{STAMP_OCTETS, Stamp, StampKind};
 
+use crate::messaging::Priority;
 use core::time::Duration;
 use wire::addr::Mac;
 use wire::time::Instant;
@@ -27,6 +28,24 @@ pub enum Service {
     Class4,
     /// LLC type 1: each message one UI frame, unacknowledged.
     Datagram,
+    /// A socket of the messaging service: each message one LSDU.
+    Message(MessageOptions),
+}
+
+/// What the messaging service does for the messages of a flow.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct MessageOptions {
+    /// Whom the station serves first.
+    pub priority: Priority,
+    /// Whether messages end with CRC-16/CCITT.
+    pub crc: bool,
+    /// Whether the receiver acknowledges each message (LLC type 3); else LLC type 1.
+    pub acknowledged: bool,
+    /// How often a message is sent at the most, where the MAC gives it up or no acknowledgement
+    /// comes.
+    pub transmissions: u32,
+    /// How long a transmission may take, from when it is handed over; for ever without.
+    pub timeout: Option<Duration>,
 }
 
 /// When messages are due.
@@ -133,6 +152,23 @@ pub enum Event {
         sent: Instant,
         /// Octets of the reply.
         octets: usize,
+    },
+    /// At the sender of acknowledged messages: the receiver said that it took one.
+    Acknowledged {
+        /// Which one.
+        sequence: u32,
+        /// When it had been due.
+        planned: Instant,
+    },
+    /// At the sender of messages without a connection: the service could not send one, or no
+    /// acknowledgement came; it may have arrived all the same.
+    Failed {
+        /// Which one.
+        sequence: u32,
+        /// When it had been due.
+        planned: Instant,
+        /// In the words of the service.
+        reason: &'static str,
     },
     /// At either end: what arrived was no message of a flow, or not the octets that were sent.
     Damaged {

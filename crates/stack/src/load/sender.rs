@@ -178,6 +178,12 @@ impl Sender {
         !self.waiting.is_empty()
     }
 
+    /// The oldest waiting message, and when it was due.
+    #[must_use]
+    pub fn oldest_waiting(&self) -> Option<(u32, Instant)> {
+        self.waiting.front().copied()
+    }
+
     fn take_stamp(&mut self, now: Instant, records: &mut VecDeque<Record>) -> Option<Stamp> {
         let (sequence, planned) = self.waiting.pop_front()?;
         let kind = match self.flow.pattern {

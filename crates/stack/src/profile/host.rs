@@ -1,20 +1,31 @@
-//! A station of a LAN: class 4 transport over the inactive network layer over LLC type 1, and its users.
+//! A station of a LAN: class 4 transport over the inactive network layer over LLC type 1, the messaging
+//! service over LLC types 1 and 3, and their users.
 //!
 //! ```text
-//!   senders ┐                  ┌ sinks            users: stack::load
-//!           ├─ class 4 ────────┤                  TSAP "tidewire"
-//!           │   inactive NL    │                  one octet, 00
-//!           └─ LLC type 1 ─────┘                  SAP FE; messages without connection on SAP 5C
-//!                 802.3
+//!   senders ┬──────────┬─────────┬ sinks          users: stack::load
+//!           │ class 4  │ sockets │                TSAP "tidewire"; a socket for each flow
+//!           │ inactive │         │                one octet, 00
+//!           ├ LLC 1 ───┴ LLC 1+3 ┤                SAP FE; messages without connection on SAP 5C
+//!           └─ 802.3, 802.5 … ───┘
 //! ```
+//!
+//! A host with sockets hands its MAC one frame at a time, so that the most important message waits for
+//! at most one frame of its own station: first what the further SAPs send, which is little and keeps
+//! sessions alive, then messages by priority, then all else.
+
+mod station;
 
 use super::conversation::{Conversation, Role};
+use super::framing::Framing;
+use super::sockets::{Handed, Said, Sockets};
 use crate::llc::type1::{self, Lpdu, Type1};
+use crate::llc::type3;
 use crate::load::{
     Event, Flow, FlowId, Outcome, Pattern, Record, Sender, Service, Sink, Stage, Stamp, StampKind,
 };
-use crate::machine::{Deadline, Machine, Output};
-use crate::station::{Frame, Station, Transmission};
+use crate::machine::{Machine, Output};
+use crate::messaging::{self, Messaging};
+use crate::station::Frame;
 use crate::tp4::{
     self, Address, Endpoint, Entity, Indication, Nsdu, Params, Reason, Request, disconnect_reason,
 };
@@ -22,7 +33,6 @@ use bytes::Bytes;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use wire::addr::{Mac, Sap};
 use wire::clnp::INACTIVE;
-use wire::mac;
 use wire::packet::Packet;
 use wire::time::Instant;
 
@@ -48,6 +58,10 @@ pub struct HostParams {
     pub accepts: bool,
     /// Further SAPs, whose LSDUs are fetched with [`Host::unitdata`].
     pub saps: Vec<Sap>,
+    /// Which frames it makes.
+    pub framing: Framing,
+    /// Its messaging service, if it has one.
+    pub messaging: Option<messaging::Params>,
 }
 
 /// An LSDU from or to one of the further SAPs.
@@ -65,8 +79,15 @@ pub struct Unitdata {
 struct Flowing {
     sender: Sender,
     endpoint: Option<Endpoint>,
+    socket: Option<u8>,
     /// Whether everything handed to the transport has been acknowledged.
     drained: bool,
+}
+
+impl Flowing {
+    fn new(flow: Flow) -> Self {
+        Self { sender: Sender::new(flow), endpoint: None, socket: None, drained: true }
+    }
 }
 
 /// A station with transport, link and users.
@@ -75,11 +96,16 @@ pub struct Host {
     params: HostParams,
     link: Type1,
     transport: Entity,
+    sockets: Option<Sockets>,
     flows: Vec<Flowing>,
     conversations: BTreeMap<Endpoint, Conversation>,
     /// Connections with replies to hand over.
     replying: BTreeSet<Endpoint>,
+    /// What the further SAPs send, where there are sockets.
+    urgent: VecDeque<Frame>,
     frames: VecDeque<Frame>,
+    /// Whether the frame that the MAC has is one of the sockets'.
+    socket_ahead: bool,
     /// Frames handed to the medium and not reported back yet.
     ahead: usize,
     records: VecDeque<Record>,
@@ -89,17 +115,25 @@ pub struct Host {
 
 impl Host {
     /// A host that will carry out `flows`.
+    ///
+    /// # Panics
+    /// Where the messaging service's parameters cannot be.
     #[must_use]
     pub fn new(params: HostParams, flows: Vec<Flow>) -> Self {
         let saps = [Sap::ISO_NETWORK, MESSAGE_SAP].into_iter().chain(params.saps.iter().copied());
-        let flowing = |flow| Flowing { sender: Sender::new(flow), endpoint: None, drained: true };
+        let sockets = params
+            .messaging
+            .map(|messaging| Sockets::new(messaging).expect("the parameters were checked"));
         Self {
             link: Type1::new(saps),
             transport: Entity::new(params.transport.clone(), params.last_reference),
-            flows: flows.into_iter().map(flowing).collect(),
+            sockets,
+            flows: flows.into_iter().map(Flowing::new).collect(),
             conversations: BTreeMap::new(),
             replying: BTreeSet::new(),
+            urgent: VecDeque::new(),
             frames: VecDeque::new(),
+            socket_ahead: false,
             ahead: 0,
             records: VecDeque::new(),
             others: VecDeque::new(),
@@ -127,7 +161,7 @@ impl Host {
 
     /// Adds a flow; it begins at its start, or at once where that is past.
     pub fn add(&mut self, flow: Flow) {
-        self.flows.push(Flowing { sender: Sender::new(flow), endpoint: None, drained: true });
+        self.flows.push(Flowing::new(flow));
     }
 
     /// Lets no further message become due: flows end when what they have handed over is through.
@@ -145,6 +179,7 @@ impl Host {
                 let reason = disconnect_reason::NORMAL;
                 self.transport.request(now, Request::Disconnect { endpoint, reason });
             }
+            self.close_socket(now, place);
         }
         self.drain(now);
     }
@@ -161,13 +196,19 @@ impl Host {
         &self.transport
     }
 
+    /// Its messaging service, to be read.
+    #[must_use]
+    pub fn messaging(&self) -> Option<&Messaging> {
+        self.sockets.as_ref().map(Sockets::messaging)
+    }
+
     /// Its link machine, to be read.
     #[must_use]
     pub const fn link(&self) -> &Type1 {
         &self.link
     }
 
-    /// Frames that were not for this stack: no 802.3 length, or no LLC header.
+    /// Frames that were not for this stack: without an LPDU.
     #[must_use]
     pub const fn foreign_frames(&self) -> u64 {
         self.foreign
@@ -194,6 +235,8 @@ impl Host {
                     Output::Deliver(indication) => self.link_says(now, indication),
                     Output::Note(never) => match never {},
                 }
+            } else if let Some(said) = self.sockets.as_mut().and_then(|it| it.said(now)) {
+                self.socket_says(now, said);
             } else if !self.pump(now) {
                 return;
             }
@@ -208,10 +251,16 @@ impl Host {
         self.link.request(now, request);
     }
 
-    fn send_lpdu(&mut self, Lpdu { station, mut packet }: Lpdu) {
-        let length = packet.len().min(0xFFFF) as u16;
-        packet.prepend(&mac::header(station, self.params.address, length));
-        self.frames.push_back(packet);
+    fn send_lpdu(&mut self, Lpdu { station, packet }: Lpdu) {
+        let sap = packet.first::<1>().map(|[destination]| Sap(destination));
+        let is_urgent = sap.is_some_and(|sap| self.params.saps.contains(&sap));
+        let lpdu = type3::Lpdu { station, priority: 0, packet, ticket: None };
+        let frame = self.params.framing.frame(self.params.address, lpdu);
+        if is_urgent && self.sockets.is_some() {
+            self.urgent.push_back(frame);
+        } else {
+            self.frames.push_back(frame);
+        }
     }
 
     fn link_says(&mut self, now: Instant, indication: type1::Indication) {
@@ -248,6 +297,61 @@ impl Host {
         let (destination, source) = (MESSAGE_SAP, MESSAGE_SAP);
         let request = type1::Request::Unitdata { station, destination, source, data };
         self.link.request(now, request);
+    }
+
+    // ---- messages from sockets --------------------------------------------------------------------
+
+    fn socket_says(&mut self, now: Instant, said: Said) {
+        match said {
+            // Messages are not requests: nobody waits for a reply.
+            Said::Arrived(data) => {
+                self.message(now, None, Sink::whole(&data));
+            }
+            Said::Over { place, handed: Handed { sequence, planned }, acknowledged, result } => {
+                let flowing = &mut self.flows[place];
+                let id = flowing.sender.id();
+                let under_way =
+                    self.sockets.as_ref().zip(flowing.socket).map(|(it, at)| it.under_way(at));
+                flowing.drained = under_way.is_none_or(|count| count == 0);
+                match result {
+                    Ok(()) if acknowledged => {
+                        self.record_event(now, id, Event::Acknowledged { sequence, planned });
+                    }
+                    Ok(()) => {}
+                    Err(reason) => {
+                        self.record_event(now, id, Event::Failed { sequence, planned, reason });
+                    }
+                }
+            }
+        }
+    }
+
+    /// Hands one message of a flow to its socket, if one waits and the socket takes it.
+    fn hand_to_socket(&mut self, now: Instant, place: usize) -> bool {
+        let Flowing { sender, socket, drained, .. } = &mut self.flows[place];
+        let (Some(socket), Some(sockets)) = (*socket, &mut self.sockets) else { return false };
+        let enough =
+            sender.flow().pattern == Pattern::Bulk && sockets.under_way(socket) >= FRAMES_AHEAD;
+        let Some((sequence, planned)) = sender.oldest_waiting() else { return false };
+        if enough || !sockets.has_room(socket) {
+            return false;
+        }
+        let Some(message) = sender.take_tsdu(now, &mut self.records) else { return false };
+        *drained = false;
+        let handed = Handed { sequence, planned };
+        if let Err(reason) = sockets.transmit(now, socket, handed, message) {
+            *drained = sockets.under_way(socket) == 0;
+            let id = sender.id();
+            self.record_event(now, id, Event::Failed { sequence, planned, reason });
+        }
+        true
+    }
+
+    fn close_socket(&mut self, now: Instant, place: usize) {
+        if let (Some(socket), Some(sockets)) = (self.flows[place].socket.take(), &mut self.sockets)
+        {
+            sockets.finish(now, socket);
+        }
     }
 
     /// A message came in whole or damaged; its stamp, if it is one that may want a reply.
@@ -405,6 +509,19 @@ impl Host {
             Service::Datagram => {
                 flowing.sender.open(now);
             }
+            Service::Message(options) => {
+                let peer = flowing.sender.flow().peer;
+                let sockets = self.sockets.as_mut();
+                flowing.socket = sockets.and_then(|it| it.start(now, place, peer, options));
+                if flowing.socket.is_none() {
+                    let id = flowing.sender.id();
+                    flowing.sender.end();
+                    let (reason, orderly) = ("no socket", false);
+                    self.record_event(now, id, Event::Ended { reason, orderly });
+                    return true;
+                }
+                flowing.sender.open(now);
+            }
             Service::Class4 => {
                 let endpoint = self.transport.endpoint();
                 flowing.endpoint = Some(endpoint);
@@ -423,7 +540,7 @@ impl Host {
 
     /// Hands one message to the service, if one waits and the service takes it.
     fn hand_over(&mut self, now: Instant, place: usize) -> bool {
-        let Flowing { sender, endpoint, drained } = &mut self.flows[place];
+        let Flowing { sender, endpoint, drained, .. } = &mut self.flows[place];
         if !sender.has_waiting() {
             return false;
         }
@@ -439,6 +556,7 @@ impl Host {
                 self.transport.request(now, Request::Data { endpoint, tsdu });
             }
             (Service::Class4, None) => return false,
+            (Service::Message(_), _) => return self.hand_to_socket(now, place),
             (Service::Datagram, _) => {
                 let bulk = sender.flow().pattern == Pattern::Bulk;
                 if bulk && self.ahead + self.frames.len() >= FRAMES_AHEAD {
@@ -461,54 +579,8 @@ impl Host {
             let reason = disconnect_reason::NORMAL;
             self.transport.request(now, Request::Disconnect { endpoint, reason });
         }
+        self.close_socket(now, place);
         self.record_event(now, id, Event::Done);
         self.record_event(now, id, Event::Ended { reason: "all sent", orderly: true });
-    }
-}
-
-impl Station for Host {
-    fn addr(&self) -> Mac {
-        self.params.address
-    }
-
-    fn receive(&mut self, now: Instant, mut frame: Frame) {
-        let header = frame.first::<14>().filter(|_| frame.strip(14).is_some());
-        let Some([_, _, _, _, _, _, a, b, c, d, e, f, high, low]) = header else {
-            self.foreign += 1;
-            return;
-        };
-        // A length is that of the LLC PDU, and what follows that is padding.
-        let value = u16::from_be_bytes([high, low]);
-        let length = usize::from(value);
-        if value >= mac::FIRST_TYPE || length > frame.len() {
-            self.foreign += 1;
-            return;
-        }
-        frame.truncate(length);
-        self.link.receive(now, Lpdu { station: Mac([a, b, c, d, e, f]), packet: frame });
-        self.drain(now);
-    }
-
-    fn expire(&mut self, now: Instant) {
-        self.transport.expire(now);
-        self.drain(now);
-    }
-
-    fn deadline(&self) -> Option<Deadline> {
-        let flows = self.flows.iter().map(|flowing| flowing.sender.deadline());
-        flows.fold(self.transport.deadline(), Deadline::earlier)
-    }
-
-    fn poll(&mut self) -> Option<Frame> {
-        let frame = self.frames.pop_front()?;
-        self.ahead += 1;
-        Some(frame)
-    }
-
-    fn transmitted(&mut self, now: Instant, _outcome: Transmission) {
-        self.ahead = self.ahead.saturating_sub(1);
-        if self.flows.iter().any(|flowing| flowing.sender.has_waiting()) {
-            self.drain(now);
-        }
     }
 }

@@ -1,32 +1,16 @@
 //! A station whose program sends and receives messages: sockets over LLC over 802.3 or a ring.
 
+use super::Framing;
 use crate::llc::type3::Lpdu;
 use crate::machine::{Deadline, Machine, Output};
 use crate::messaging::{Indication, Messaging, Params};
 use crate::station::{Frame, Station, Transmission};
 use std::collections::VecDeque;
 use wire::addr::Mac;
-use wire::mac;
 use wire::time::Instant;
 
 /// Indications that are kept for whoever fetches them; the oldest go first.
 const INDICATIONS: usize = 4_096;
-
-/// The EtherType of LLC encapsulation (IEEE 802.1AC), for LPDUs whose length would be a type.
-const LLC_ENCAPSULATION: u16 = 0x8870;
-/// The most that the length field of an 802.3 frame can say.
-const LONGEST_LENGTH: usize = 1_500;
-
-/// How a frame tells where its LPDU ends.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Framing {
-    /// IEEE 802.3: by a length field; what follows the LPDU is padding.
-    Ieee8023,
-    /// By where the frame ends, as on a ring: there is no pad, and no limit at 1,500 octets. The
-    /// two octets behind the addresses, which a ring does not send, are not read; they say what an
-    /// observer on 802.3 needs: the length, or that of an LPDU above 1,500 octets the type 88-70.
-    WholeFrame,
-}
 
 /// A station with [`Messaging`].
 #[derive(Clone, Debug)]
@@ -79,27 +63,10 @@ impl Messenger {
         self.indications_dropped
     }
 
-    /// Frames that were not for this stack: no 802.3 length, or more of it than there is.
+    /// Frames that were not for this stack: without an LPDU.
     #[must_use]
     pub const fn foreign_frames(&self) -> u64 {
         self.foreign
-    }
-
-    /// The LPDU in a frame.
-    fn lpdu(&self, mut frame: Frame) -> Option<Lpdu> {
-        let [_, _, _, _, _, _, a, b, c, d, e, f, high, low] = frame.first()?;
-        frame.strip(mac::HEADER_OCTETS)?;
-        if self.framing == Framing::Ieee8023 {
-            let value = u16::from_be_bytes([high, low]);
-            let length = usize::from(value);
-            if value >= mac::FIRST_TYPE || length > frame.len() {
-                return None;
-            }
-            // What follows the LPDU is padding.
-            frame.truncate(length);
-        }
-        let station = Mac([a, b, c, d, e, f]);
-        Some(Lpdu { station, priority: 0, packet: frame, ticket: None })
     }
 
     /// Keeps what the user is told; the next LPDU.
@@ -126,7 +93,7 @@ impl Station for Messenger {
     }
 
     fn receive(&mut self, now: Instant, frame: Frame) {
-        match self.lpdu(frame) {
+        match self.framing.lpdu(frame) {
             Some(lpdu) => self.sockets.receive(now, lpdu),
             None => self.foreign += 1,
         }
@@ -141,13 +108,8 @@ impl Station for Messenger {
     }
 
     fn poll(&mut self) -> Option<Frame> {
-        let Lpdu { station, mut packet, .. } = self.next()?;
-        let length = match self.framing {
-            Framing::WholeFrame if packet.len() > LONGEST_LENGTH => LLC_ENCAPSULATION,
-            Framing::WholeFrame | Framing::Ieee8023 => packet.len().min(0xFFFF) as u16,
-        };
-        packet.prepend(&mac::header(station, self.address, length));
-        Some(packet)
+        let lpdu = self.next()?;
+        Some(self.framing.frame(self.address, lpdu))
     }
 
     fn transmitted(&mut self, now: Instant, outcome: Transmission) {
@@ -188,6 +150,8 @@ mod tests {
         assert_eq!(exchanged(Framing::WholeFrame, 100), Some((103, 100)));
         assert_eq!(exchanged(Framing::WholeFrame, 1_498), Some((0x8870, 1_498)));
         assert_eq!(exchanged(Framing::WholeFrame, 2_043), Some((0x8870, 2_043)));
-        assert_eq!(exchanged(Framing::Ieee8023, 2_043), None, "2,046 is a type");
+        assert_eq!(exchanged(Framing::Ieee8023, 2_043), Some((0x8870, 2_043)));
+        // 802.5: AC without priority, FC of a frame with an LPDU.
+        assert_eq!(exchanged(Framing::Ieee8025, 2_043), Some((0x1040, 2_043)));
     }
 }

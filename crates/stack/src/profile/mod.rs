@@ -1,10 +1,14 @@
 //! Ready stations: machines joined by hand, one loop each, under users that make traffic.
 
 mod conversation;
+mod framing;
 mod host;
 mod messenger;
 mod programmed;
+mod sockets;
 
+pub use framing::Framing;
 pub use host::{Host, HostParams, MESSAGE_SAP, Unitdata};
-pub use messenger::{Framing, Messenger};
+pub use messenger::Messenger;
 pub use programmed::Programmed;
+pub use sockets::MESSAGE_FLOWS;

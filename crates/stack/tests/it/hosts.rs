@@ -1,7 +1,8 @@
 //! Hosts on a LAN that carries every frame at once and loses none.
 
 use core::time::Duration;
-use stack::load::{Event, Flow, FlowId, Pattern, Record, Service};
+use stack::load::{Event, Flow, FlowId, MessageOptions, Pattern, Record, Service};
+use stack::messaging::{self, Priority};
 use stack::profile::{Host, HostParams};
 use stack::station::{Station, Transmission, destination};
 use stack::tp4::{Credit, Params};
@@ -15,6 +16,8 @@ fn host(number: u32, transport: Params, flows: Vec<Flow>) -> Host {
         last_reference: 0,
         accepts: true,
         saps: Vec::new(),
+        framing: stack::profile::Framing::Ieee8023,
+        messaging: Some(messaging::Params::lan()),
     };
     Host::new(params, flows)
 }
@@ -108,6 +111,54 @@ fn every_pattern_delivers_every_message_over_both_services() {
     }
 }
 
+const MESSAGE: MessageOptions = MessageOptions {
+    priority: Priority::LOWEST,
+    crc: false,
+    acknowledged: false,
+    transmissions: 2,
+    timeout: None,
+};
+
+#[test]
+fn messages_arrive_each_once_and_are_said_to_be_acknowledged_if_they_are_to_be() {
+    let cyclic = Pattern::Cyclic { period: Duration::from_millis(5) };
+    for pattern in [cyclic, Pattern::Bulk] {
+        for (acknowledged, crc) in [(false, false), (false, true), (true, false), (true, true)] {
+            let service = Service::Message(MessageOptions { acknowledged, crc, ..MESSAGE });
+            let [sender, receiver] = run(&Params::lan(), flow(service, pattern, 200, 100));
+            let all: Vec<_> = (0..100).map(|sequence| (sequence, 200)).collect();
+            assert_eq!(delivered(&receiver), all, "{service:?}");
+            let said = sender.iter().filter(|r| matches!(r.event, Event::Acknowledged { .. }));
+            assert_eq!(said.count(), if acknowledged { 100 } else { 0 });
+            assert!(!sender.iter().any(|record| matches!(record.event, Event::Failed { .. })));
+            assert!(is_end(sender.last().unwrap()), "{:?}", sender.last());
+        }
+    }
+}
+
+#[test]
+fn a_station_sends_its_most_important_message_first() {
+    let of = |id, priority, size| {
+        let priority = Priority::new(priority).unwrap();
+        let service = Service::Message(MessageOptions { priority, ..MESSAGE });
+        Flow { id: FlowId(id), ..flow(service, Pattern::Bulk, size, 3) }
+    };
+    let class4 = Flow { id: FlowId(9), ..flow(Service::Class4, Pattern::Bulk, 50, 1) };
+    let flows = vec![class4, of(0, 0, 100), of(1, 7, 107), of(2, 3, 103)];
+    let mut host = host(1, Params::lan(), flows);
+    host.expire(Instant::ZERO);
+    let mut sizes = Vec::new();
+    while let Some(frame) = host.poll() {
+        sizes.push(frame.len());
+        assert_eq!(host.poll(), None, "one frame at a time");
+        host.transmitted(Instant::ZERO, Transmission::Sent);
+    }
+    // 14 octets of MAC header and 3 of LLC around each message; the connection request comes last.
+    let messages = [124, 124, 124, 120, 120, 120, 117, 117, 117];
+    assert_eq!(sizes[..9], messages);
+    assert_eq!(sizes.len(), 10);
+}
+
 #[test]
 fn cyclic_messages_are_delivered_on_time_on_a_lan_without_delay() {
     let pattern = Pattern::Cyclic { period: Duration::from_millis(20) };
@@ -135,6 +186,8 @@ fn a_host_that_does_not_accept_says_so() {
         last_reference: 0,
         accepts: false,
         saps: Vec::new(),
+        framing: stack::profile::Framing::Ieee8023,
+        messaging: None,
     };
     let mut hosts = [
         host(1, Params::lan(), vec![flow(Service::Class4, Pattern::Bulk, 100, 1)]),

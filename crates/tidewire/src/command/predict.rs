@@ -81,7 +81,7 @@ fn capture(study: &Study, path: &Path, stop: &AtomicBool) -> anyhow::Result<()> 
         .with_context(cannot)?;
     let interface = writer.interface(Link::Ethernet, "simulated").with_context(cannot)?;
     let mut written: io::Result<()> = Ok(());
-    let mut tap = run::tap();
+    let mut tap = run::tap(&point.scenario.medium);
     let mut watch = Watch {
         tap: &mut |passage| {
             if let (Ok(()), Some(frame)) = (&written, tap.capture(passage)) {

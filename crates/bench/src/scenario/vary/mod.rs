@@ -80,6 +80,9 @@ impl JsonSchema for AxisSchema {
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let value = serde_json::json!({ "type": ["string", "number", "boolean"] });
+        let item = serde_json::json!({
+            "oneOf": [value, { "type": "object", "additionalProperties": value }],
+        });
         let range = serde_json::json!({
             "type": "object",
             "properties": { "from": value, "to": value, "step": value },
@@ -88,7 +91,7 @@ impl JsonSchema for AxisSchema {
         });
         json_schema!({
             "description": "values in turn, or a range with both ends included",
-            "oneOf": [{ "type": "array", "items": value, "minItems": 1 }, range],
+            "oneOf": [{ "type": "array", "items": item, "minItems": 1 }, range],
         })
     }
 }
@@ -303,14 +306,42 @@ fn steps<'a>(ends: &[(String, Range<usize>); 3], problems: &mut Vec<Problem>) ->
         .collect()
 }
 
-/// A value as text: strings without quotes.
+/// A value as text: strings without quotes, a table as its kind with its other keys behind it:
+/// `csma-cd (length 300 m, rate 10 Mbit/s)`.
 fn text_of(value: &DeValue<'_>) -> String {
     match value {
         DeValue::String(text) => text.clone().into_owned(),
         DeValue::Integer(integer) => integer.to_string(),
         DeValue::Float(float) => float.to_string(),
         DeValue::Boolean(truth) => truth.to_string(),
-        _ => String::new(),
+        DeValue::Table(table) => {
+            let kind = table.get("kind").map(|kind| text_of(kind.get_ref()));
+            let others = table.iter().filter(|(key, _)| key.get_ref() != "kind");
+            let others: Vec<String> = others
+                .map(|(key, value)| {
+                    format!("{} {}", key.get_ref(), spelled(&text_of(value.get_ref())))
+                })
+                .collect();
+            match kind {
+                Some(kind) if others.is_empty() => kind,
+                Some(kind) => format!("{kind} ({})", others.join(", ")),
+                None => others.join(", "),
+            }
+        }
+        DeValue::Array(_) | DeValue::Datetime(_) => String::new(),
+    }
+}
+
+/// Whether a value may vary: a number, a text, a truth, or a table of them.
+fn may_vary(value: &DeValue<'_>) -> bool {
+    match value {
+        DeValue::Array(_) | DeValue::Datetime(_) => false,
+        DeValue::Table(table) => {
+            let simple =
+                |value: &Placed<'_>| !value.get_ref().is_table() && may_vary(value.get_ref());
+            table.values().all(simple)
+        }
+        _ => true,
     }
 }
 
@@ -371,14 +402,24 @@ fn points(
 
 /// A value to vary as the effective scenario shows it.
 fn simple(value: &Value<'_>) -> Option<toml::Value> {
-    Some(match value.placed().get_ref() {
+    simple_of(value.placed().get_ref())
+}
+
+fn simple_of(value: &DeValue<'_>) -> Option<toml::Value> {
+    Some(match value {
         DeValue::String(text) => toml::Value::String(spelled(text)),
         DeValue::Integer(integer) => {
             toml::Value::Integer(i64::from_str_radix(integer.as_str(), integer.radix()).ok()?)
         }
         DeValue::Float(float) => toml::Value::Float(float.as_str().parse().ok()?),
         DeValue::Boolean(truth) => toml::Value::Boolean(*truth),
-        DeValue::Datetime(_) | DeValue::Array(_) | DeValue::Table(_) => return None,
+        DeValue::Table(table) => {
+            let pairs = table.iter().filter_map(|(key, value)| {
+                Some((key.get_ref().to_string(), simple_of(value.get_ref())?))
+            });
+            toml::Value::Table(pairs.collect())
+        }
+        DeValue::Datetime(_) | DeValue::Array(_) => return None,
     })
 }
 
@@ -390,8 +431,9 @@ fn set<'a>(
     key: &Range<usize>,
     value: Placed<'a>,
 ) -> Result<(), String> {
-    if matches!(value.get_ref(), DeValue::Array(_) | DeValue::Table(_) | DeValue::Datetime(_)) {
-        return Err("only strings, numbers, true and false can vary".to_owned());
+    if !may_vary(value.get_ref()) {
+        let what = "only strings, numbers, true and false can vary, and tables of them";
+        return Err(what.to_owned());
     }
     if path.split('.').any(str::is_empty) || path.split('.').next() == Some("vary") {
         return Err(format!("\"{path}\" is no path of keys with dots between"));

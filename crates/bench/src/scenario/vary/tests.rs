@@ -79,7 +79,7 @@ error: unknown service "class4"
   --> my.toml:11:11
    |
 11 | service = "class4"
-   |           ^^^^^^^^ expected one of "class-4", "datagram"
+   |           ^^^^^^^^ expected one of "class-4", "datagram", "message"
    |
    = help: did you mean "class-4"?
 "#,
@@ -393,6 +393,11 @@ fn defaults_are_those_of_the_documents() {
             messages: None,
             deadline: None,
             start: Span(Duration::ZERO),
+            priority: None,
+            acknowledged: None,
+            crc: None,
+            retries: None,
+            timeout: None,
         }]
     );
 }

@@ -10,8 +10,8 @@
 //!
 //! What a station hears it repeats some bits later; the active monitor adds what the ring lacks to
 //! hold a token. A frame counts with its data and what the ring's format puts around them. Stations
-//! hand over frames with an 802.3 header: its 14 octets are not sent, nor is there a shortest frame
-//! or a pad; the octets behind the header are the data.
+//! hand over frames of 14 octets and the data ([`stack::profile::Framing`]): these octets are not
+//! sent as they stand, nor is there a shortest frame or a pad.
 //!
 //! A station with a frame takes a token of no higher priority. It sends as long as THT and
 //! [`Params::frames_per_token`] allow, and never begins a frame that THT would not let it finish.
@@ -38,7 +38,8 @@ mod priority;
 mod statistics;
 
 pub use params::{
-    Format, Invalid, Params, PriorityOf, Release, TWISTED_PAIR, data_octets, unprioritised,
+    Format, Invalid, Params, PriorityOf, Release, TWISTED_PAIR, access_control, data_octets,
+    unprioritised,
 };
 pub use statistics::Statistics;
 

@@ -5,6 +5,7 @@
 
 use core::fmt;
 use core::time::Duration;
+use stack::profile::Framing;
 use stack::station::Frame;
 use wire::mac;
 use wire::units::BitRate;
@@ -44,7 +45,8 @@ impl Format {
     }
 }
 
-/// Octets of data in a frame of so many octets: all but its 802.3 header.
+/// Octets of data in a frame of so many octets: all but its addresses and the two octets behind
+/// them, which are counted among what is sent around the data.
 #[must_use]
 pub const fn data_octets(frame_octets: usize) -> usize {
     frame_octets.saturating_sub(mac::HEADER_OCTETS)
@@ -61,6 +63,12 @@ pub enum Release {
 
 /// The priority, 0 to 7, of a frame that this station sends. Higher numbers count as 7.
 pub type PriorityOf = fn(station: usize, frame: &Frame) -> u8;
+
+/// The priority in a frame's access control, for stations that make frames of 802.5.
+#[must_use]
+pub fn access_control(_station: usize, frame: &Frame) -> u8 {
+    Framing::access_priority(frame)
+}
 
 /// Every frame has priority 0.
 #[must_use]

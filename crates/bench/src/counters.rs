@@ -1,0 +1,21 @@
+//! What a host's messaging service counts, for the counts of a sample.
+
+use stack::profile::Host;
+use std::collections::BTreeMap;
+
+/// Adds what the messaging service of a host counted, if it has one.
+pub(crate) fn add_messaging(host: &Host, counts: &mut BTreeMap<String, u64>) {
+    let Some(messaging) = host.messaging() else { return };
+    let (own, link) = (messaging.counters(), messaging.acknowledged().counters());
+    for (name, count) in [
+        ("no-buffer", own.no_buffer + link.no_buffer),
+        ("bad-crc", own.bad_crc),
+        ("answers-dropped", own.answers_dropped),
+        ("sent-again", link.sent_again),
+        ("gave-up", link.gave_up),
+        ("duplicates", link.duplicates),
+        ("synchronizations", link.synchronizations),
+    ] {
+        *counts.entry(format!("messages.{name}")).or_insert(0) += count;
+    }
+}

@@ -1,0 +1,168 @@
+//! How a frame holds an LPDU: what stands in it behind the two addresses.
+//!
+//! ```text
+//!   802.3      destination  source  length       LPDU  padding
+//!              destination  source  type 8870    LPDU            of more than 1,500 octets
+//!   802.5      destination  source  AC   FC      LPDU
+//!   ProNET-10  destination  source               LPDU
+//! ```
+//!
+//! A [`Frame`] has its addresses first on every medium. On an 802.5 ring access control (AC) and
+//! frame control (FC) go in front of them, and ProNET-10 has no such fields: there the two octets
+//! say what an observer on 802.3 needs, and the ring does not send them. The media count time by
+//! what their standard sends.
+//!
+//! Rings have no length field and no shortest frame, so that the LPDU is the rest of the frame. A
+//! length field cannot say more than 1,500: a longer LPDU goes behind the type of LLC encapsulation
+//! (IEEE 802.1AC), where an interface takes so long a frame.
+//!
+//! Left out: source routing, addresses of one octet.
+
+use crate::llc::type3::Lpdu;
+use crate::station::Frame;
+use wire::addr::Mac;
+use wire::mac;
+
+/// AC of a frame: the token bit, which says that it is none; priority in the three highest bits.
+const ACCESS_CONTROL: u8 = 0x10;
+/// FC of a frame with an LPDU; its priority in the three lowest bits.
+const FRAME_CONTROL: u8 = 0x40;
+/// The bits of FC that say that there is an LPDU.
+const FRAME_TYPE: u8 = 0xC0;
+
+/// Which MAC's frames a station makes and reads.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Framing {
+    /// IEEE 802.3: a length, and padding behind short LPDUs.
+    Ieee8023,
+    /// IEEE 802.5: AC with the priority of access, FC with the priority of the LPDU.
+    Ieee8025,
+    /// ProNET-10: the LPDU ends where the frame does. The two octets behind the addresses are those
+    /// of 802.3, for observers; they are not read.
+    WholeFrame,
+}
+
+impl Framing {
+    /// Whether a receiver learns the priority of an LPDU.
+    #[must_use]
+    pub const fn carries_priority(self) -> bool {
+        matches!(self, Self::Ieee8025)
+    }
+
+    /// The frame in which the station of address `source` sends an LPDU.
+    #[must_use]
+    pub fn frame(self, source: Mac, lpdu: Lpdu) -> Frame {
+        let Lpdu { station, priority, mut packet, .. } = lpdu;
+        let behind = match self {
+            Self::Ieee8023 | Self::WholeFrame => Self::length_or_type(packet.len()),
+            Self::Ieee8025 => {
+                let priority = priority.min(7);
+                u16::from_be_bytes([ACCESS_CONTROL | priority << 5, FRAME_CONTROL | priority])
+            }
+        };
+        packet.prepend(&mac::header(station, source, behind));
+        packet
+    }
+
+    /// What 802.3 has behind the addresses in front of an LPDU of so many octets.
+    #[must_use]
+    pub const fn length_or_type(lpdu_octets: usize) -> u16 {
+        if lpdu_octets > mac::MOST_DATA_OCTETS {
+            mac::LLC_ENCAPSULATION
+        } else {
+            lpdu_octets as u16
+        }
+    }
+
+    /// The LPDU in a frame, and the station it comes from; `None` where the frame holds none.
+    #[must_use]
+    pub fn lpdu(self, mut frame: Frame) -> Option<Lpdu> {
+        let [_, _, _, _, _, _, a, b, c, d, e, f, high, low] = frame.first()?;
+        frame.strip(mac::HEADER_OCTETS)?;
+        let mut priority = 0;
+        match self {
+            Self::Ieee8023 => {
+                let value = u16::from_be_bytes([high, low]);
+                let length = usize::from(value);
+                if value < mac::FIRST_TYPE && length <= frame.len() {
+                    // What follows the LPDU is padding.
+                    frame.truncate(length);
+                } else if value != mac::LLC_ENCAPSULATION {
+                    return None;
+                }
+            }
+            Self::Ieee8025 if low & FRAME_TYPE == FRAME_CONTROL => priority = low & 7,
+            Self::Ieee8025 => return None,
+            Self::WholeFrame => {}
+        }
+        Some(Lpdu { station: Mac([a, b, c, d, e, f]), priority, packet: frame, ticket: None })
+    }
+
+    /// The priority with which an 802.5 station asks for the token for a frame: that in its AC.
+    #[must_use]
+    pub fn access_priority(frame: &Frame) -> u8 {
+        frame.first::<13>().map_or(0, |[.., access_control]| access_control >> 5)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::Bytes;
+    use wire::packet::Packet;
+
+    const HERE: Mac = Mac::local(1);
+    const THERE: Mac = Mac::local(2);
+
+    fn lpdu(octets: usize, priority: u8) -> Lpdu {
+        let packet = Packet::new(Bytes::from(vec![9; octets]));
+        Lpdu { station: THERE, priority, packet, ticket: None }
+    }
+
+    #[test]
+    fn an_lpdu_comes_out_of_a_frame_as_it_went_in_with_the_priority_that_the_mac_carries() {
+        // 1,500 is the most that a length says; 2,046 the most on ProNET-10, 4,472 on some 802.5 rings.
+        for octets in [3, 46, 1_500, 1_501, 1_535, 1_536, 1_537, 2_046, 4_472] {
+            for (framing, carried) in
+                [(Framing::Ieee8023, 0), (Framing::Ieee8025, 5), (Framing::WholeFrame, 0)]
+            {
+                let frame = framing.frame(HERE, lpdu(octets, 5));
+                assert_eq!(frame.len(), octets + 14);
+                let read = framing.lpdu(frame).unwrap();
+                assert_eq!((read.station, read.priority), (HERE, carried), "{framing:?}");
+                assert_eq!(read.packet, lpdu(octets, 5).packet, "{framing:?} {octets}");
+                assert_eq!(framing.carries_priority(), carried > 0);
+            }
+        }
+    }
+
+    #[test]
+    fn what_stands_behind_the_addresses_is_that_of_the_standard() {
+        let behind = |framing: Framing, octets| {
+            let [.., high, low] = framing.frame(HERE, lpdu(octets, 5)).first::<14>().unwrap();
+            [high, low]
+        };
+        assert_eq!(behind(Framing::Ieee8023, 100), [0, 100]);
+        // 802.1AC: EtherType 88-70.
+        assert_eq!(behind(Framing::Ieee8023, 1_501), [0x88, 0x70]);
+        // 802.5: AC is PPPTMRRR with PPP = 5 and T = 1, FC is 01rrrYYY with YYY = 5.
+        assert_eq!(behind(Framing::Ieee8025, 100), [0b1011_0000, 0b0100_0101]);
+        assert_eq!(behind(Framing::WholeFrame, 2_046), [0x88, 0x70]);
+        let frame = Framing::Ieee8025.frame(HERE, lpdu(100, 5));
+        assert_eq!(Framing::access_priority(&frame), 5);
+    }
+
+    #[test]
+    fn frames_of_other_protocols_hold_no_lpdu() {
+        let mut frame = Packet::new(Bytes::from(vec![9; 46]));
+        // A type, a length of more than there is, and FC of a ring's own MAC frame.
+        for (framing, behind) in
+            [(Framing::Ieee8023, 0x0800), (Framing::Ieee8023, 47), (Framing::Ieee8025, 0x1000)]
+        {
+            frame.prepend(&mac::header(THERE, HERE, behind));
+            assert_eq!(framing.lpdu(frame.clone()), None, "{behind:04x}");
+            frame.strip(14).unwrap();
+        }
+        assert_eq!(Framing::WholeFrame.lpdu(Packet::new(Bytes::from(vec![9; 13]))), None);
+    }
+}
