@@ -119,6 +119,10 @@ pub struct FlowReport {
     pub delay_pooled: Vec<PooledQuantile>,
     /// Far quantiles of the response of all replications together.
     pub response_pooled: Vec<PooledQuantile>,
+    /// The deadline, if there is one.
+    pub deadline_ns: Option<u64>,
+    /// How long the slowest message, or answer, took of all replications.
+    pub longest_ns: Option<u64>,
     /// How probably a message, or its answer, misses its deadline.
     pub missed: Option<Probability>,
     /// How probably a message is lost.
@@ -135,6 +139,12 @@ pub struct FlowReport {
     pub out_of_order: u64,
     /// Arrivals that were damaged.
     pub damaged: u64,
+    /// Messages that were acknowledged.
+    pub acknowledged: u64,
+    /// Messages that the service could not send, or that were not acknowledged.
+    pub failed: u64,
+    /// Messages that were acknowledged and did not arrive.
+    pub acknowledged_and_lost: u64,
     /// Replications whose warm-up could not be found.
     pub warmup_too_short: u64,
     /// How its connections ended, and how often.
@@ -270,6 +280,8 @@ fn flow_report(name: &str, flows: &[FlowSample], level: f64) -> FlowReport {
             .collect(),
         delay_pooled: pooled(flows.iter().map(|flow| &flow.delay), level),
         response_pooled: pooled(flows.iter().map(|flow| &flow.response), level),
+        deadline_ns: flows.iter().find_map(|flow| flow.deadline_ns),
+        longest_ns: flows.iter().filter_map(|it| it.response.max_ns.or(it.delay.max_ns)).max(),
         missed: missed.map(|missed| probability(missed, sum(FlowSample::judged))),
         lost: probability(sum(|flow| flow.lost), sum(|flow| flow.sent)),
         sent: sum(|flow| flow.sent),
@@ -278,6 +290,9 @@ fn flow_report(name: &str, flows: &[FlowSample], level: f64) -> FlowReport {
         duplicated: sum(|flow| flow.duplicated),
         out_of_order: sum(|flow| flow.out_of_order),
         damaged: sum(|flow| flow.damaged),
+        acknowledged: sum(|flow| flow.acknowledged),
+        failed: sum(|flow| flow.failed),
+        acknowledged_and_lost: sum(|flow| flow.acknowledged_and_lost),
         warmup_too_short: sum(|flow| u64::from(flow.warmup_too_short)),
         ends,
     }

@@ -18,10 +18,11 @@ impl BuiltIn {
 }
 
 /// All of them, in the order in which they are shown.
-pub const ALL: [BuiltIn; 4] = [
+pub const ALL: [BuiltIn; 5] = [
     BuiltIn { name: "status-csma", text: include_str!("../../../scenarios/status-csma.toml") },
     BuiltIn { name: "status-short", text: include_str!("../../../scenarios/status-short.toml") },
     BuiltIn { name: "ring", text: include_str!("../../../scenarios/ring.toml") },
+    BuiltIn { name: "ship", text: include_str!("../../../scenarios/ship.toml") },
     BuiltIn { name: "bulk", text: include_str!("../../../scenarios/bulk.toml") },
 ];
 
@@ -45,6 +46,40 @@ mod tests {
         }
         assert_eq!(get("bulk").map(|b| b.file()).as_deref(), Some("bulk.toml"));
         assert_eq!(get("no such"), None);
+    }
+
+    /// The ship's message types, stations and load are those of TR-88-08.
+    #[test]
+    fn the_ship_has_32_stations_and_25_message_types_under_1_mbit_s() {
+        let study = scenario::load(get("ship").unwrap().text, "ship.toml").unwrap();
+        let media: Vec<_> = study.points.iter().map(|p| p.settings["medium"].as_str()).collect();
+        assert_eq!(
+            media,
+            [
+                "pronet-10 (length 592 m)",
+                "token-ring (length 592 m, rate 4 Mbit/s)",
+                "csma-cd (length 300 m, rate 10 Mbit/s)",
+            ]
+        );
+        let ship = study.scenario();
+        assert_eq!((ship.all_stations().len(), ship.flows.len()), (32, 25));
+        for flow in &ship.flows {
+            assert!(flow.deadline.is_some() && flow.service == scenario::Service::Message);
+        }
+        let of = |name: &str| ship.flows.iter().find(|flow| flow.name == name).unwrap();
+        for name in ["heading", "autopilot-state"] {
+            let period = "14 ms".parse().unwrap();
+            assert_eq!(of(name).pattern, scenario::Pattern::Cyclic { period });
+            assert_eq!(of(name).size.octets(), 100);
+        }
+        let period = "60 s".parse().unwrap();
+        assert_eq!(of("position").pattern, scenario::Pattern::Cyclic { period });
+        for point in &study.points {
+            let medium = &point.scenario.medium;
+            let bits = |flow| scenario::bits_due_per_second(flow, medium);
+            let due: f64 = point.scenario.flows.iter().map(bits).sum();
+            assert!((500e3..1e6).contains(&due), "{due} bit/s on {medium:?}");
+        }
     }
 
     #[test]

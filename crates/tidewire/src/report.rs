@@ -17,6 +17,9 @@ pub(crate) fn tell(report: &Report, output: &Output) -> io::Result<()> {
     for (place, point) in report.points.iter().enumerate() {
         output.line(format_args!("\n{}", heading(point, place, report)))?;
         output.line(point_table(point, report.level))?;
+        if is_long(point) && point.flows.iter().any(|flow| flow.deadline_ns.is_some()) {
+            output.line(format_args!("\n{}", verdicts(point, report.level)))?;
+        }
         for note in notes(point) {
             output.line(format_args!("  note: {note}"))?;
         }
@@ -55,12 +58,57 @@ fn point_table(point: &PointReport, confidence: f64) -> Table {
         ("max", Align::Right),
     ]);
     for flow in &point.flows {
-        rows(&mut table, flow, confidence);
+        rows(&mut table, flow, confidence, is_long(point));
     }
     table
 }
 
-fn rows(table: &mut Table, flow: &FlowReport, confidence: f64) {
+/// Flows beyond which a point's table has one row for each, and deadlines a table of their own.
+const SHORT: usize = 8;
+
+fn is_long(point: &PointReport) -> bool {
+    point.flows.len() > SHORT
+}
+
+/// Whether each type of message makes its deadline, and how sure that is.
+fn verdicts(point: &PointReport, confidence: f64) -> Table {
+    let chance = format!("probability ({})", level(confidence));
+    let mut table = Table::new([
+        ("flow", Align::Left),
+        ("deadline", Align::Right),
+        ("missed", Align::Right),
+        (&chance, Align::Left),
+        ("longest", Align::Right),
+        ("verdict", Align::Left),
+    ]);
+    for flow in &point.flows {
+        let Some(deadline) = flow.deadline_ns else { continue };
+        let (missed, chance, verdict) = match &flow.missed {
+            None => ("n/a".to_owned(), String::new(), "not known"),
+            Some(Probability { trials: 0, .. }) => ("none sent".to_owned(), String::new(), "none"),
+            Some(missed) => {
+                let Probability { events, trials, low, high } = *missed;
+                let [low, high] = [low, high].map(|share| quantity::significant(share, 2));
+                let (chance, verdict) = match events {
+                    0 => (format!("at most {high}"), "met"),
+                    _ => (format!("{low} to {high}"), "missed"),
+                };
+                (format!("{events} of {trials}"), chance, verdict)
+            }
+        };
+        table.row([
+            flow.name.clone(),
+            quantity::span(deadline),
+            missed,
+            chance,
+            flow.longest_ns.map_or_else(|| "n/a".to_owned(), quantity::span),
+            verdict.to_owned(),
+        ]);
+    }
+    table
+}
+
+fn rows(table: &mut Table, flow: &FlowReport, confidence: f64, is_brief: bool) {
     let mut name = flow.name.clone();
     let mut add = |what: &str, cells: [String; 4]| {
         let [mean, p50, p99, max] = cells;
@@ -71,6 +119,12 @@ fn rows(table: &mut Table, flow: &FlowReport, confidence: f64) {
     if !flow.response_pooled.is_empty() {
         let names = ["response.mean", "response.max"];
         add("response", spans(flow, names, &flow.response_pooled));
+    }
+    if is_brief {
+        if flow.lost.events > 0 {
+            add("lost", alone(share(&flow.lost, confidence)));
+        }
+        return;
     }
     if let Some(found) = flow.quantity("throughput") {
         add("throughput", alone(quantity::mean(found)));
@@ -119,6 +173,8 @@ fn notes(point: &PointReport) -> Vec<String> {
             (flow.duplicated, "messages arrived twice"),
             (flow.out_of_order, "messages arrived behind a later one"),
             (flow.damaged, "arrivals were damaged"),
+            (flow.failed, "messages could not be sent or were not acknowledged"),
+            (flow.acknowledged_and_lost, "messages were acknowledged and did not arrive"),
             (flow.warmup_too_short, "runs were too short to find their warm-up"),
         ] {
             if count > 0 {

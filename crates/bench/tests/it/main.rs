@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail by panicking")]
 
 mod layers;
+mod messages;
 mod report;
 mod runs;
 mod same_meter;
