@@ -13,6 +13,7 @@ pub mod folder;
 pub mod layers;
 pub mod layout;
 pub mod profile;
+pub mod reproduce;
 pub mod run;
 pub mod sample;
 pub mod scenario;

@@ -1,0 +1,114 @@
+//! What we found for a published figure: a value and the interval in which it lies.
+
+/// A value with its interval, and how many observations it rests on.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Found {
+    /// The value, in the unit of its claim.
+    pub value: f64,
+    /// The least it may be.
+    pub low: f64,
+    /// The greatest it may be.
+    pub high: f64,
+    /// Observations behind it; 0 where it is read off the program or computed.
+    pub observations: u64,
+}
+
+impl Found {
+    /// A value that has no spread.
+    #[must_use]
+    pub const fn exact(value: f64) -> Self {
+        Self { value, low: value, high: value, observations: 0 }
+    }
+
+    /// What any of them allows: the interval from the least low to the greatest high, and the first's
+    /// value.
+    #[must_use]
+    pub fn hull(all: &[Self]) -> Option<Self> {
+        let low = all.iter().map(|found| found.low).min_by(f64::total_cmp)?;
+        let high = all.iter().map(|found| found.high).max_by(f64::total_cmp)?;
+        let observations = all.iter().map(|found| found.observations).sum();
+        Some(Self { low, high, observations, ..*all.first()? })
+    }
+
+    /// Times a factor that is known.
+    #[must_use]
+    pub fn scaled(self, factor: f64) -> Self {
+        let ends = [self.low * factor, self.high * factor];
+        self.between(self.value * factor, ends)
+    }
+
+    /// One over it; `None` where it may be zero.
+    #[must_use]
+    pub fn reciprocal(self) -> Option<Self> {
+        let has_zero = self.low <= 0.0 && self.high >= 0.0;
+        (!has_zero).then(|| self.between(self.value.recip(), [self.low.recip(), self.high.recip()]))
+    }
+
+    /// The sum. Intervals add up, as if both erred the same way.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            value: self.value + other.value,
+            low: self.low + other.low,
+            high: self.high + other.high,
+            observations: self.observations + other.observations,
+        }
+    }
+
+    /// The difference. Intervals add up, as if both erred opposite ways.
+    #[must_use]
+    pub fn minus(self, other: Self) -> Self {
+        self.plus(other.scaled(-1.0))
+    }
+
+    /// The quotient of two positive quantities; `None` where the other may be zero.
+    #[must_use]
+    pub fn over(self, other: Self) -> Option<Self> {
+        let inverse = other.reciprocal()?;
+        let ends = [self.low * inverse.low, self.high * inverse.high];
+        let observations = self.observations + other.observations;
+        Some(Self { observations, ..self.between(self.value * inverse.value, ends) })
+    }
+
+    fn between(self, value: f64, ends: [f64; 2]) -> Self {
+        let [first, second] = ends;
+        Self {
+            value,
+            low: first.min(second),
+            high: first.max(second),
+            observations: self.observations,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FOUR: Found = Found { value: 4.0, low: 3.0, high: 5.0, observations: 10 };
+    const TWO: Found = Found { value: 2.0, low: 1.0, high: 2.5, observations: 5 };
+
+    #[test]
+    fn intervals_are_never_narrower_than_what_they_come_from() {
+        let is = |value, low, high| Found { value, low, high, observations: 15 };
+        assert_eq!(FOUR.plus(TWO), is(6.0, 4.0, 7.5));
+        assert_eq!(FOUR.minus(TWO), is(2.0, 0.5, 4.0));
+        // 3/2.5 and 5/1.
+        assert_eq!(FOUR.over(TWO), Some(is(2.0, 1.2000000000000002, 5.0)));
+    }
+
+    #[test]
+    fn what_may_be_zero_divides_nothing() {
+        let about_zero = Found { low: -0.1, ..TWO };
+        assert_eq!((about_zero.reciprocal(), FOUR.over(about_zero)), (None, None));
+        assert_eq!(Found::exact(0.25).reciprocal(), Some(Found::exact(4.0)));
+    }
+
+    #[test]
+    fn several_models_that_fit_give_a_band_around_the_first() {
+        let band = Found { value: 4.0, low: 1.0, high: 5.0, observations: 15 };
+        assert_eq!(Found::hull(&[FOUR, TWO]), Some(band));
+        assert_eq!(Found::hull(&[FOUR]), Some(FOUR));
+        assert_eq!(Found::hull(&[]), None);
+    }
+}

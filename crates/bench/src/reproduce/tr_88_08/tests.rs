@@ -1,0 +1,143 @@
+//! The rows beside the list of targets, and the sources beside the rows.
+
+use super::*;
+use crate::profile;
+use crate::reproduce::row::{Claim, Row};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// A row of the list of targets, by the names of its columns.
+type Target = BTreeMap<String, String>;
+
+#[test]
+fn every_row_of_the_list_of_targets_is_here_with_its_kind_and_its_value() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/papers/targets.csv");
+    let Ok(mut list) = csv::Reader::from_path(&path) else {
+        println!("skipped: the list of targets is not at hand: {}", path.display());
+        return;
+    };
+    let targets: Vec<Target> = list
+        .deserialize()
+        .map(Result::unwrap)
+        .filter(|target: &Target| target["paper"] == "TR-88-08")
+        .collect();
+    let rows = row::parse(ROWS).unwrap();
+    let ids = |rows: &[Row]| rows.iter().map(|row| row.id.clone()).collect::<Vec<_>>();
+    let listed: Vec<String> = targets.iter().map(|target| target["id"].clone()).collect();
+    assert_eq!(ids(&rows), listed);
+    for (row, target) in rows.iter().zip(&targets) {
+        let kind = format!("{:?}", row.kind);
+        assert_eq!((&kind, &row.value), (&target["kind"], &target["value"]), "{}", row.id);
+        for claim in &row.claims {
+            check_claim(&row.id, claim, target);
+        }
+    }
+    println!("seen: {} rows of the list of targets", rows.len());
+}
+
+/// A claim's numbers and unit are the list's, unless it renders a shape.
+#[track_caller]
+fn check_claim(id: &str, claim: &Claim, target: &Target) {
+    if claim.shape {
+        return;
+    }
+    let said = ["value", "quantity", "conditions", "unit"].map(|name| target[name].as_str());
+    let said = said.join(" ");
+    let known = numbers(&said);
+    for number in [claim.is, claim.least, claim.most].into_iter().flatten() {
+        assert!(known.contains(&number), "{id}: {number} is not in {said:?}");
+    }
+    assert!(said.contains(&claim.unit), "{id}: {} is not in {said:?}", claim.unit);
+}
+
+fn numbers(text: &str) -> Vec<f64> {
+    let text = text.replace("..", " ");
+    let is_other = |c: char| !(c.is_ascii_digit() || c == '.');
+    text.split(is_other).filter_map(|word| word.parse().ok()).collect()
+}
+
+#[test]
+fn every_source_is_asked_for_and_every_one_asked_for_is_known() {
+    let rows = row::parse(ROWS).unwrap();
+    let asked: BTreeSet<&str> =
+        rows.iter().flat_map(|row| &row.claims).filter_map(|claim| claim.ours.as_deref()).collect();
+    let known: BTreeSet<&str> = SOURCES.iter().map(|(name, _)| *name).collect();
+    assert_eq!(asked, known);
+    assert_eq!(known.len(), SOURCES.len());
+}
+
+#[test]
+fn what_is_asked_fits_its_column() {
+    for row in row::parse(ROWS).unwrap() {
+        for claim in &row.claims {
+            let width = claim.asks.chars().count() + claim.unit.chars().count() + 2;
+            assert!(width <= 34, "{}: {} ({}) is {width} wide", row.id, claim.asks, claim.unit);
+        }
+    }
+}
+
+#[test]
+fn each_input_of_a_profile_moves_the_rows_that_rest_on_it_and_no_other() {
+    // Of each machine, each input in turn is a tenth larger.
+    let before = answers(&built_in(Machine::Pc), &built_in(Machine::At));
+    let mut moved: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+    for machine in [Machine::Pc, Machine::At] {
+        for input in &built_in(machine).inputs {
+            let mut profiles = [built_in(Machine::Pc), built_in(Machine::At)];
+            let place = usize::from(machine == Machine::At);
+            profiles[place] = profiles[place].with_input(&input.name, 1.1).unwrap();
+            let after = answers(&profiles[0], &profiles[1]);
+            let changes = before.iter().zip(&after).filter_map(|((name, was), (_, is))| {
+                let change = (is / was - 1.0) * 100.0;
+                (change.abs() > VISIBLE_PERCENT).then_some((*name, change))
+            });
+            let changes: Vec<(&str, f64)> = changes.collect();
+            let told: Vec<String> =
+                changes.iter().map(|(name, change)| format!("{name} {change:+.1} %")).collect();
+            println!("seen: {} {} + 10 %: {}", machine.profile(), input.name, told.join(", "));
+            let names = changes.iter().map(|(name, _)| *name).collect();
+            moved.insert(format!("{machine:?} {}", input.name), names);
+        }
+    }
+    let is = |input: &str, rows: &[&str]| {
+        assert_eq!(moved[input], rows.iter().copied().collect(), "{input}");
+    };
+    // The paper has nothing of the AT with a CRC.
+    let idle: Vec<&String> = moved.keys().filter(|input| moved[*input].is_empty()).collect();
+    assert_eq!(idle, ["At crc-octet"]);
+    is("Pc crc-octet", &["pc-both-100", "crc-share"]);
+    is("At dma-octet", &["at-rate", "mac-crossover", "llc-crossover"]);
+    is("At cpu-speed", &["at-rate", "mac-crossover", "llc-crossover"]);
+    let of_llc = ["mac-sum", "mac-crossover", "pc-mac-least", "pc-mac-100", "pc-mac-longest"];
+    for input in ["Pc framing", "Pc interrupt"] {
+        assert!(moved[input].contains("pc-rate") && moved[input].contains("pc-both-100"));
+        assert!(of_llc.iter().all(|row| !moved[input].contains(row)), "{input} is LLC's");
+    }
+    let of_nobody =
+        ["phy-slope", "phy-longest", "socket-count", "ring-longest", "interface-buffer"];
+    for (input, rows) in &moved {
+        assert!(of_nobody.iter().all(|row| !rows.contains(row)), "{input} moved {rows:?}");
+    }
+}
+
+/// Changes below this, in percent, are the token found elsewhere.
+const VISIBLE_PERCENT: f64 = 0.5;
+
+fn built_in(machine: Machine) -> profile::Profile {
+    profile::built_in(machine.profile()).unwrap()
+}
+
+/// What each source that can answer finds with these machines as they stand.
+fn answers(pc: &profile::Profile, at: &profile::Profile) -> Vec<(&'static str, f64)> {
+    let alone = |profile: &profile::Profile| {
+        let mut alone = profile.clone();
+        alone.variants.clear();
+        alone
+    };
+    let options = Options { seed: 1, messages: 10, monitor: None };
+    let mut laboratory = Laboratory::new(&alone(pc), &alone(at), options);
+    let answer = |(name, source): &(&'static str, Source)| {
+        source(&mut laboratory).ok().map(|found| (*name, found.value))
+    };
+    SOURCES.iter().filter_map(answer).collect()
+}
