@@ -45,6 +45,8 @@ pub(crate) enum Verb {
     Dissect(Dissect),
     /// Hold two runs against each other.
     Compare(Compare),
+    /// Set the figures of a paper beside ours, each with a verdict.
+    Reproduce(Reproduce),
     /// The scenarios that come with tidewire.
     Scenarios(Scenarios),
     /// What this machine can do, and what to do about what it cannot.
@@ -312,6 +314,40 @@ pub(crate) struct Compare {
     pub(crate) baseline: PathBuf,
     /// The run folder held against it.
     pub(crate) other: PathBuf,
+}
+
+/// `reproduce`
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  tidewire reproduce                                which papers there are\n  tidewire reproduce tr-88-08                       its rows beside ours\n  tidewire reproduce tr-88-08 --figures drawn       and its figures, as SVG\n\n`tidewire help reproduce` says how a verdict comes about."
+)]
+pub(crate) struct Reproduce {
+    /// The paper; without one, the list.
+    pub(crate) paper: Option<String>,
+    /// Also draw its figures into this folder, as SVG with their numbers as CSV.
+    #[arg(long, value_name = "FOLDER", requires = "paper")]
+    pub(crate) figures: Option<PathBuf>,
+    /// The form of the result; text without it, NDJSON with --json.
+    #[arg(long, value_enum, requires = "paper")]
+    pub(crate) format: Option<Format>,
+    /// The seed of all simulations.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Repetitions of each operation at each size.
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 50,
+          value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    pub(crate) runs: u64,
+}
+
+/// The form of a result.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Format {
+    /// Tables for people.
+    Text,
+    /// A record a line.
+    Ndjson,
+    /// A claim a line, with a heading.
+    Csv,
 }
 
 /// `scenarios`

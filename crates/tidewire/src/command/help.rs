@@ -6,13 +6,18 @@ use crate::output::Output;
 use serde_json::json;
 
 /// The topics, their first lines, and their texts.
-const TOPICS: [(&str, &str, &str); 9] = [
+const TOPICS: [(&str, &str, &str); 10] = [
     ("scenario", "what a scenario file says", include_str!("../../help/scenario.md")),
     ("units", "how times, sizes and rates are written", include_str!("../../help/units.md")),
     ("media", "the media that can be simulated", include_str!("../../help/media.md")),
     ("faults", "what can befall frames", include_str!("../../help/faults.md")),
     ("metrics", "the 13 metrics of the meter", include_str!("../../help/metrics.md")),
     ("monitor", "the screen of watch and its keys", include_str!("../../help/monitor.md")),
+    (
+        "reproduce",
+        "a paper beside ours, and how verdicts come about",
+        include_str!("../../help/reproduce.md"),
+    ),
     ("output", "run folders and NDJSON records", include_str!("../../help/output.md")),
     ("privileges", "what needs which permission", include_str!("../../help/privileges.md")),
     ("exit-codes", "how commands end", include_str!("../../help/exit-codes.md")),

@@ -7,6 +7,7 @@ mod doctor;
 mod help;
 mod measure;
 mod predict;
+mod reproduce;
 mod scenarios;
 mod serve;
 mod watch;
@@ -26,6 +27,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Exit> {
         Verb::Watch(watch) => watch::run(&watch, &output),
         Verb::Dissect(dissect) => dissect::run(&dissect, &output),
         Verb::Compare(compare) => compare::run(&compare, &output),
+        Verb::Reproduce(reproduce) => reproduce::run(&reproduce, &output),
         Verb::Scenarios(scenarios) => scenarios::run(&scenarios, &output),
         Verb::Doctor => doctor::run(&output),
         Verb::Help(help) => help::run(&help, &output),

@@ -16,7 +16,7 @@ use wire::time::{Instant, nanos};
 /// Ticks that are kept to be summed up anew when the sampling interval changes: 10 minutes.
 const KEPT_TICKS: usize = 60_000;
 /// Samples that are kept to scroll back to: 5 hours of 500 ms, 6 minutes of 10 ms.
-const KEPT_SAMPLES: usize = 36_000;
+pub(crate) const KEPT_SAMPLES: usize = 36_000;
 /// Acknowledgement delays that are kept.
 const KEPT_DELAYS: usize = 65_536;
 /// Connections whose acknowledgements are awaited.

@@ -29,6 +29,7 @@ mod worker;
 
 pub(crate) use controls::Scales;
 pub(crate) use filter::Filter;
+pub(crate) use gather::KEPT_SAMPLES;
 pub(crate) use keys::Keys;
 pub(crate) use sample::Interval;
 pub(crate) use source::{Playback, Port, Source};

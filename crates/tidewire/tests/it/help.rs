@@ -19,6 +19,7 @@ fn every_verb_explains_its_options() {
         "watch",
         "dissect",
         "compare",
+        "reproduce",
         "scenarios",
         "doctor",
         "help",

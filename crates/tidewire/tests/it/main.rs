@@ -10,6 +10,7 @@ mod documents;
 mod help;
 mod monitor;
 mod predict;
+mod reproduce;
 mod scenarios;
 mod watch;
 mod wires;

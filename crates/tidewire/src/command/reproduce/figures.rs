@@ -1,0 +1,106 @@
+//! The figures of a paper as SVG files, each with its numbers beside it.
+
+use crate::exit::Failure;
+use crate::figure::{self, Axis, Figure, Mark, Series};
+use bench::reproduce::plot::{Curve, Plot, Point};
+use bench::reproduce::{Options, Paper, Reproduction};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Makes the folder, before anything is simulated.
+pub(super) fn prepare(folder: &Path) -> Result<(), Failure> {
+    figure::check(&folder.join("figure.svg"))?;
+    fs::create_dir_all(folder).map_err(|error| {
+        Failure::failed(format!("cannot make the folder {}: {error}", folder.display()))
+    })
+}
+
+/// Draws all figures; which files that made.
+pub(super) fn draw(
+    paper: &Paper,
+    options: &Options,
+    reproduction: &Reproduction,
+    folder: &Path,
+) -> Result<Vec<PathBuf>, Failure> {
+    let mut drawn = Vec::with_capacity(reproduction.plots.len());
+    for plot in &reproduction.plots {
+        let path = folder.join(format!("{}-figure-{}.svg", paper.name, plot.number));
+        figure::write(&figure(paper, options, plot), &path)?;
+        drawn.push(path);
+    }
+    Ok(drawn)
+}
+
+fn figure(paper: &Paper, options: &Options, plot: &Plot) -> Figure {
+    let axis = |(name, unit): (&str, &str)| Axis { name: name.to_owned(), unit: unit.to_owned() };
+    Figure {
+        title: format!("{}, modelled", plot.title),
+        caption: caption(options, plot),
+        reference: Some(format!("{}, Figure {}", paper.name.to_uppercase(), plot.number)),
+        x: axis(plot.horizontal),
+        y: axis(plot.vertical),
+        series: plot.curves.iter().enumerate().map(series).collect(),
+    }
+}
+
+/// How often, with which seed, and which curves the model has seen.
+fn caption(options: &Options, plot: &Plot) -> String {
+    let named = |is_input: bool| {
+        let curves = plot.curves.iter().filter(|curve| curve.is_input == is_input);
+        let names: Vec<&str> = curves.map(|curve| curve.name.as_str()).collect();
+        if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+    };
+    format!(
+        "Means of n = {} at each size, seed {}; intervals: 95 % of the mean, over all models that \
+         fit. Calibration inputs: {}. Predictions: {}.",
+        options.messages,
+        options.seed,
+        named(true),
+        named(false)
+    )
+}
+
+fn series((kin, curve): (usize, &Curve)) -> Series {
+    let point = |point: &Point| figure::Point {
+        x: point.x,
+        y: point.y,
+        interval: Some((point.low, point.high)),
+        count: Some(point.observations),
+    };
+    let role = if curve.is_input { "input" } else { "prediction" };
+    Series {
+        name: format!("{} ({role})", curve.name),
+        kin,
+        mark: Mark::PointsOnLine,
+        points: curve.points.iter().map(point).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bench::reproduce::PAPERS;
+
+    #[test]
+    fn a_caption_tells_inputs_from_predictions() {
+        let curve = |name: &str, is_input| Curve {
+            name: name.to_owned(),
+            is_input,
+            points: vec![Point { x: 1.0, y: 2.0, low: 1.5, high: 2.5, observations: 7 }],
+        };
+        let plot = Plot {
+            number: "6",
+            title: "Times",
+            horizontal: ("size", "octets"),
+            vertical: ("time", "ms"),
+            curves: vec![curve("MAC", true), curve("LLC", true), curve("PHY", false)],
+        };
+        let options = Options { seed: 3, messages: 7, monitor: None };
+        let figure = figure(&PAPERS[0], &options, &plot);
+        assert!(figure.caption.contains("n = 7 at each size, seed 3"), "{}", figure.caption);
+        let ends = "Calibration inputs: MAC, LLC. Predictions: PHY.";
+        assert!(figure.caption.ends_with(ends), "{}", figure.caption);
+        assert_eq!(figure.reference.as_deref(), Some("TR-88-08, Figure 6"));
+        assert_eq!(figure.series[2].name, "PHY (prediction)");
+    }
+}

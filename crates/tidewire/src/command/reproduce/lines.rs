@@ -1,0 +1,142 @@
+//! A reproduction for programs: NDJSON and CSV.
+
+use crate::output::Output;
+use bench::reproduce::row::Claim;
+use bench::reproduce::summary::Summary;
+use bench::reproduce::verdict::Verdict;
+use bench::reproduce::{Answer, Options, Outcome, Paper, Reproduction};
+use bench::sample::{End, Line};
+use serde_json::{Map, Value, json};
+use std::io;
+
+/// The columns of the CSV.
+const COLUMNS: [&str; 17] = [
+    "id",
+    "kind",
+    "role",
+    "asks",
+    "unit",
+    "value",
+    "conditions",
+    "published_least",
+    "published_most",
+    "reading_error",
+    "error_because",
+    "ours",
+    "ours_low",
+    "ours_high",
+    "observations",
+    "verdict",
+    "why",
+];
+
+/// A row a claim; columns that do not apply are empty.
+pub(super) fn csv(reproduction: &Reproduction, to: impl io::Write) -> io::Result<()> {
+    let mut writer = csv::Writer::from_writer(to);
+    writer.write_record(COLUMNS)?;
+    for Outcome { row, role, answers, .. } in &reproduction.outcomes {
+        for (claim, Answer { ours, verdict, why }) in row.claims.iter().zip(answers) {
+            let (least, most) = claim.published();
+            let of_ours = |number: fn(&bench::reproduce::found::Found) -> f64| {
+                ours.as_ref().map(number).map(finite).unwrap_or_default()
+            };
+            writer.write_record([
+                row.id.as_str(),
+                &format!("{:?}", row.kind),
+                &role.to_string(),
+                &claim.asks,
+                &claim.unit,
+                &row.value,
+                &row.conditions,
+                &finite(least),
+                &finite(most),
+                &claim.error.to_string(),
+                &claim.error_because,
+                &of_ours(|found| found.value),
+                &of_ours(|found| found.low),
+                &of_ours(|found| found.high),
+                &ours.map(|found| found.observations.to_string()).unwrap_or_default(),
+                &verdict.to_string(),
+                why.as_deref().unwrap_or_default(),
+            ])?;
+        }
+    }
+    writer.flush()
+}
+
+/// A number, and nothing for an end that is not bounded.
+fn finite(number: f64) -> String {
+    if number.is_finite() { number.to_string() } else { String::new() }
+}
+
+/// A record a row, then the figures, the summary and the end.
+pub(super) fn ndjson(
+    paper: &Paper,
+    options: &Options,
+    reproduction: &Reproduction,
+    summary: &Summary,
+    output: &Output,
+) -> io::Result<()> {
+    let Options { seed, messages, .. } = options;
+    output.record(&json!({
+        "type": "paper", "paper": paper.name, "title": paper.title, "seed": seed,
+        "repetitions": messages, "remarks": reproduction.remarks,
+    }))?;
+    for Outcome { row, role, verdict, answers } in &reproduction.outcomes {
+        let claims: Vec<Value> = row.claims.iter().zip(answers).map(claim).collect();
+        output.record(&json!({
+            "type": "row", "id": row.id, "kind": row.kind, "role": role, "value": row.value,
+            "conditions": row.conditions, "restates": row.restates, "verdict": verdict,
+            "claims": claims,
+        }))?;
+    }
+    for plot in &reproduction.plots {
+        let curves: Vec<Value> = plot
+            .curves
+            .iter()
+            .map(|curve| {
+                let points: Vec<[f64; 4]> =
+                    curve.points.iter().map(|p| [p.x, p.y, p.low, p.high]).collect();
+                json!({ "name": curve.name, "input": curve.is_input, "points": points })
+            })
+            .collect();
+        output.record(&json!({
+            "type": "figure", "number": plot.number, "title": plot.title,
+            "x": plot.horizontal, "y": plot.vertical,
+            "point": ["x", "y", "low", "high"], "curves": curves,
+        }))?;
+    }
+    let groups: Vec<Value> = summary
+        .groups
+        .iter()
+        .map(|group| {
+            let mut verdicts = Map::new();
+            for (verdict, count) in Verdict::ALL.iter().zip(group.verdicts) {
+                verdicts.insert(verdict.to_string(), count.into());
+            }
+            json!({ "kind": group.kind, "role": group.role, "verdicts": verdicts })
+        })
+        .collect();
+    let Summary { candidates, successes, restatements, .. } = summary;
+    output.record(&json!({
+        "type": "summary", "groups": groups, "candidates": candidates, "successes": successes,
+        "restatements": restatements,
+    }))?;
+    output.record(&Line::End(End { complete: true, error: None }))
+}
+
+fn claim((claim, Answer { ours, verdict, why }): (&Claim, &Answer)) -> Value {
+    // What is not finite becomes null.
+    let (least, most) = claim.published();
+    let ours = ours.map(|found| {
+        json!({
+            "value": found.value, "low": found.low, "high": found.high,
+            "observations": found.observations,
+        })
+    });
+    json!({
+        "asks": claim.asks, "unit": claim.unit, "least": least, "most": most,
+        "reading_error": claim.error, "error_because": claim.error_because, "ours": ours,
+        "verdict": verdict, "why": why,
+    })
+}

@@ -1,0 +1,74 @@
+//! `tidewire reproduce`: a paper's figures beside ours.
+
+mod figures;
+mod lines;
+mod monitor;
+mod text;
+
+use crate::args::{Format, Reproduce};
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+use bench::reproduce::summary::summarise;
+use bench::reproduce::{self, Options, PAPERS, Paper};
+use monitor::monitor;
+use serde_json::json;
+use std::io;
+
+pub(crate) fn run(arguments: &Reproduce, output: &Output) -> anyhow::Result<Exit> {
+    let format = format(arguments, output)?;
+    let output = Output { json: format == Format::Ndjson, quiet: output.quiet };
+    let Some(name) = &arguments.paper else {
+        list(&output)?;
+        return Ok(Exit::Ok);
+    };
+    let paper = find(name)?;
+    if let Some(folder) = &arguments.figures {
+        figures::prepare(folder)?;
+    }
+    let options =
+        Options { seed: arguments.seed, messages: arguments.runs, monitor: Some(monitor()?) };
+    let reproduction =
+        (paper.run)(&options).map_err(|error| Failure::failed(format!("{name}: {error}")))?;
+    let drawn = match &arguments.figures {
+        Some(folder) => figures::draw(&paper, &options, &reproduction, folder)?,
+        None => Vec::new(),
+    };
+    let summary = summarise(&reproduction.outcomes);
+    match format {
+        Format::Text => text::tell(&paper, &reproduction, &summary, &output)?,
+        Format::Ndjson => lines::ndjson(&paper, &options, &reproduction, &summary, &output)?,
+        Format::Csv => lines::csv(&reproduction, io::stdout().lock())?,
+    }
+    for path in drawn {
+        output.remark(format_args!("{} written", path.display()));
+    }
+    Ok(Exit::Ok)
+}
+
+/// The form of the result, said by `--format` or by `--json`.
+fn format(arguments: &Reproduce, output: &Output) -> Result<Format, Failure> {
+    match (arguments.format, output.json) {
+        (None, false) => Ok(Format::Text),
+        (None | Some(Format::Ndjson), true) => Ok(Format::Ndjson),
+        (Some(format), false) => Ok(format),
+        (Some(Format::Text | Format::Csv), true) => {
+            let fix = "leave out one of the two";
+            Err(Failure::usage("--json asks for NDJSON, --format for another form").with_fix(fix))
+        }
+    }
+}
+
+fn list(output: &Output) -> io::Result<()> {
+    for Paper { name, title, .. } in PAPERS {
+        output.record(&json!({ "type": "paper", "paper": name, "title": title }))?;
+        output.line(format_args!("{name:16} {title}"))?;
+    }
+    Ok(())
+}
+
+fn find(name: &str) -> Result<Paper, Failure> {
+    reproduce::paper(name).ok_or_else(|| {
+        let names = PAPERS.map(|paper| paper.name).join(", ");
+        Failure::usage(format!("no paper {name:?}")).with_fix(format!("one of {names}"))
+    })
+}

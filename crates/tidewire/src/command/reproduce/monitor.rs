@@ -1,0 +1,47 @@
+//! What the monitor is like, asked of the command line that starts it when nobody sets anything.
+
+use crate::args::{Cli, Verb, Watch};
+use crate::exit::Failure;
+use crate::quantity;
+use crate::tui::{Interval, KEPT_SAMPLES};
+use bench::reproduce::Monitor;
+use bench::scenario::{Rate, Span};
+use clap::Parser;
+use core::time::Duration;
+
+/// The monitor that `tidewire watch --screen monitor` shows.
+pub(super) fn monitor() -> Result<Monitor, Failure> {
+    let command = ["tidewire", "watch", "-r", "-", "--screen", "monitor"];
+    let Ok(Cli { verb: Verb::Watch(Watch { monitor, .. }), .. }) = Cli::try_parse_from(command)
+    else {
+        return Err(Failure::failed("no monitor starts without options"));
+    };
+    let Rate(bits) = quantity::option("--bits-scale", &monitor.bits_scale)?;
+    let Span(interval) = quantity::option("--sample", &monitor.sample)?;
+    let shortest = (1..=u64::from(u16::MAX)).map(Duration::from_millis);
+    let shortest = shortest.into_iter().find(|span| Interval::new(*span).is_some());
+    Ok(Monitor {
+        full_scale_packets_per_second: monitor.packets_scale,
+        full_scale_bits_per_second: bits.bits_per_second() as f64,
+        default_interval_ms: interval.as_secs_f64() * 1e3,
+        shortest_interval_ms: shortest.unwrap_or(Duration::MAX).as_secs_f64() * 1e3,
+        samples: KEPT_SAMPLES as f64,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_monitor_is_as_its_options_say() {
+        let expected = Monitor {
+            full_scale_packets_per_second: 100.0,
+            full_scale_bits_per_second: 1e6,
+            default_interval_ms: 500.0,
+            shortest_interval_ms: 10.0,
+            samples: 36_000.0,
+        };
+        assert_eq!(monitor().unwrap(), expected);
+    }
+}

@@ -1,0 +1,233 @@
+//! A reproduction for people: tables that fit 80 columns, then why rows differ, then the count.
+
+use crate::output::Output;
+use crate::quantity::trimmed;
+use crate::table::{Align, Table};
+use bench::reproduce::found::Found;
+use bench::reproduce::row::Claim;
+use bench::reproduce::summary::Summary;
+use bench::reproduce::verdict::{Role, Verdict};
+use bench::reproduce::{Outcome, Paper, Reproduction};
+use std::collections::BTreeSet;
+use std::io;
+
+/// The width that every terminal has.
+const COLUMNS: usize = 80;
+
+/// How the roles follow each other: what can succeed first.
+const ROLES: [Role; 7] = [
+    Role::Prediction,
+    Role::Qualitative,
+    Role::Assumption,
+    Role::CalibrationInput,
+    Role::Formula,
+    Role::Table,
+    Role::Configuration,
+];
+
+pub(super) fn tell(
+    paper: &Paper,
+    reproduction: &Reproduction,
+    summary: &Summary,
+    output: &Output,
+) -> io::Result<()> {
+    let outcomes = &reproduction.outcomes;
+    output.line(wrapped(&format!("{}: ", paper.name), paper.title))?;
+    for remark in &reproduction.remarks {
+        output.line(wrapped("  ", remark))?;
+    }
+    for role in ROLES {
+        let here: Vec<&Outcome> = outcomes.iter().filter(|o| o.role == role).collect();
+        if !here.is_empty() {
+            output.line(format_args!("\n{role}"))?;
+            output.line(table(&here))?;
+        }
+    }
+    let reasons = reasons(outcomes);
+    if !reasons.is_empty() {
+        output.line("\nwhy")?;
+    }
+    for (ids, why) in reasons {
+        let ids: Vec<&str> = ids.into_iter().map(short).collect();
+        output.line(wrapped(&format!("  {}  ", ids.join(" ")), &sentence(why)))?;
+    }
+    output.line(format_args!("\nrows by kind and verdict\n{}\n", counts(summary)))?;
+    for sentence in closing(summary) {
+        output.line(wrapped("", &sentence))?;
+    }
+    Ok(())
+}
+
+fn table(outcomes: &[&Outcome]) -> Table {
+    let mut table = Table::new([
+        ("row", Align::Left),
+        ("asked", Align::Left),
+        ("published", Align::Right),
+        ("ours", Align::Right),
+        ("verdict", Align::Left),
+    ]);
+    for Outcome { row, answers, .. } in outcomes {
+        for (place, (claim, answer)) in row.claims.iter().zip(answers).enumerate() {
+            let id = if place == 0 { short(&row.id) } else { "" };
+            let is_word = matches!(claim.unit.as_str(), "" | "count" | "ratio");
+            let unit = if is_word { String::new() } else { format!(", {}", claim.unit) };
+            table.row([
+                id.to_owned(),
+                format!("{}{unit}", claim.asks),
+                published(claim),
+                answer.ours.map_or_else(|| "-".to_owned(), ours),
+                answer.verdict.to_string(),
+            ]);
+        }
+    }
+    table
+}
+
+/// The number of a row, without the name of its paper.
+fn short(id: &str) -> &str {
+    id.rsplit('-').next().unwrap_or(id)
+}
+
+fn published(claim: &Claim) -> String {
+    let number = |number: f64| trimmed(number, 4);
+    let (least, most) = claim.published();
+    let range = match (least.is_finite(), most.is_finite()) {
+        (true, true) if least.total_cmp(&most).is_eq() => number(least),
+        (true, true) => format!("{} to {}", number(least), number(most)),
+        (false, _) => format!("at most {}", number(most)),
+        (true, false) => format!("at least {}", number(least)),
+    };
+    if claim.error > 0.0 { format!("{range} ± {}", number(claim.error)) } else { range }
+}
+
+/// A value alone where its interval cannot be seen in its digits.
+fn ours(found: Found) -> String {
+    let number = |number: f64| trimmed(number, 4);
+    let Found { value, low, high, .. } = found;
+    if !high.is_finite() {
+        return format!("over {}", number(low));
+    }
+    let [least, most] = [low, high].map(|end| trimmed(end, 3));
+    if least == most { number(value) } else { format!("{least} to {most}") }
+}
+
+/// Each reason once, with the rows it is about.
+fn reasons(outcomes: &[Outcome]) -> Vec<(Vec<&str>, &str)> {
+    let mut reasons: Vec<(Vec<&str>, &str)> = Vec::new();
+    let unexplained = "Not explained.";
+    for Outcome { row, answers, .. } in outcomes {
+        let mut told = BTreeSet::new();
+        for answer in answers {
+            let why = match (&answer.why, answer.verdict.calls_for_a_reason()) {
+                (Some(why), _) => why.as_str(),
+                (None, true) => unexplained,
+                (None, false) => continue,
+            };
+            if !told.insert(why) {
+                continue;
+            }
+            match reasons.iter_mut().find(|(_, known)| *known == why) {
+                Some((ids, _)) => ids.push(&row.id),
+                None => reasons.push((vec![&row.id], why)),
+            }
+        }
+    }
+    reasons
+}
+
+fn counts(summary: &Summary) -> Table {
+    let [first, second, third, fourth, fifth, sixth, seventh] =
+        ["reproduced", "within", "open", "differs", "absent", "input", "missed"]
+            .map(|name| (name, Align::Right));
+    let mut table = Table::new([
+        ("", Align::Left),
+        ("", Align::Left),
+        first,
+        second,
+        third,
+        fourth,
+        fifth,
+        sixth,
+        seventh,
+    ]);
+    for group in &summary.groups {
+        let number = |count: usize| if count == 0 { "-".to_owned() } else { count.to_string() };
+        let [a, b, c, d, e, f, g] = group.verdicts.map(number);
+        let kind = format!("{:?}", group.kind);
+        table.row([kind, group.role.to_string(), a, b, c, d, e, f, g]);
+    }
+    table
+}
+
+fn closing(summary: &Summary) -> [String; 2] {
+    let Summary { candidates, successes, restatements, .. } = summary;
+    [
+        format!(
+            "{successes} of {candidates} predictions and shapes agree; {restatements} rows that \
+             restate another are not counted again. Configuration, formulas, tables, assumptions \
+             and inputs are no successes."
+        ),
+        format!(
+            "{}: ours lies in the published range; {}: in that range widened by the reading error \
+             (±); {}: partly; {}: outside.",
+            Verdict::Reproduced,
+            Verdict::WithinReadingError,
+            Verdict::NotDecided,
+            Verdict::Differs
+        ),
+    ]
+}
+
+/// With a capital and a full stop.
+fn sentence(words: &str) -> String {
+    let mut letters = words.trim_end_matches('.').chars();
+    let first = letters.next().map(char::to_uppercase);
+    let mut sentence: String = first.into_iter().flatten().chain(letters).collect();
+    sentence.push('.');
+    sentence
+}
+
+/// Words behind a beginning, in lines that fit a terminal; later lines stand below the first word.
+fn wrapped(beginning: &str, words: &str) -> String {
+    let indent = beginning.chars().count().min(COLUMNS / 2);
+    let mut lines = String::new();
+    let mut line = beginning.to_owned();
+    let mut is_empty = true;
+    for word in words.split_whitespace() {
+        let gap = usize::from(!is_empty);
+        if !is_empty && line.chars().count() + gap + word.chars().count() > COLUMNS {
+            lines.push_str(line.trim_end());
+            lines.push('\n');
+            line = " ".repeat(indent);
+            is_empty = true;
+        }
+        if !is_empty {
+            line.push(' ');
+        }
+        line.push_str(word);
+        is_empty = false;
+    }
+    lines + line.trim_end()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_broken_between_words_and_indented() {
+        let text = wrapped("  001  ", &"words ".repeat(20));
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 2);
+        assert!(lines[0].starts_with("  001  words") && lines[1].starts_with("       words"));
+        assert!(lines.iter().all(|line| line.chars().count() <= 80));
+    }
+
+    #[test]
+    fn a_value_is_told_with_its_interval_where_that_has_a_width() {
+        let found = |low, value, high| Found { value, low, high, observations: 5 };
+        assert_eq!(ours(found(4.1, 4.1, 4.1)), "4.1");
+        assert_eq!(ours(found(1.0, 2.0, 3.0)), "1 to 3");
+        assert_eq!(ours(found(300.0, 2046.0, f64::INFINITY)), "over 300");
+    }
+}

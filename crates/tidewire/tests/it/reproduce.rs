@@ -1,0 +1,70 @@
+//! `reproduce` judges every row of a paper, the same way each time, and ends well where rows differ.
+
+use crate::{check_code, records, run, run_in, stderr, stdout};
+use std::fs;
+
+const PAPER: [&str; 4] = ["reproduce", "tr-88-08", "-n", "5"];
+
+#[test]
+fn every_row_is_told_in_eighty_columns_and_as_often_as_one_likes() {
+    let first = run(&PAPER);
+    check_code(&first, 0);
+    let text = stdout(&first);
+    for number in 1..=45 {
+        let id = format!("  {number:03}  ");
+        assert!(text.lines().any(|line| line.starts_with(&id)), "row {id} is missing\n{text}");
+    }
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    assert_eq!(stdout(&run(&PAPER)), text);
+}
+
+#[test]
+fn the_three_forms_tell_the_same_verdicts() {
+    let lines = records(&run(&[&PAPER[..], &["--format", "ndjson"]].concat()));
+    let of_type = |name: &str| lines.iter().filter(|line| line["type"] == name).count();
+    let counts = ["paper", "row", "figure", "summary", "end"].map(of_type);
+    assert_eq!(counts, [1, 45, 6, 1, 1]);
+    assert_eq!(records(&run(&[&PAPER[..], &["--json"]].concat())), lines);
+    let claims: usize =
+        lines.iter().filter_map(|line| line["claims"].as_array()).map(Vec::len).sum();
+    let csv = stdout(&run(&[&PAPER[..], &["--format", "csv"]].concat()));
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    assert_eq!(reader.records().map(Result::unwrap).count(), claims);
+}
+
+#[test]
+fn inputs_are_never_successes_and_come_out_again() {
+    let lines = records(&run(&[&PAPER[..], &["--json"]].concat()));
+    let rows: Vec<_> = lines.iter().filter(|line| line["type"] == "row").collect();
+    let inputs: Vec<_> = rows.iter().filter(|row| row["role"] == "calibration-input").collect();
+    assert!(inputs.len() >= 5, "{inputs:?}");
+    assert!(inputs.iter().all(|row| row["verdict"] == "input"), "{inputs:?}");
+    let can = |row: &&&serde_json::Value| {
+        (row["role"] == "prediction" || row["role"] == "qualitative") && row["restates"].is_null()
+    };
+    let summary = lines.iter().find(|line| line["type"] == "summary").unwrap();
+    assert_eq!(summary["candidates"], rows.iter().filter(can).count());
+}
+
+#[test]
+fn figures_are_drawn_with_their_numbers_and_say_what_was_an_input() {
+    let folder = tempfile::tempdir().unwrap();
+    check_code(&run_in(folder.path(), &[&PAPER[..], &["--figures", "drawn"]].concat()), 0);
+    for number in ["4", "5", "6", "7", "8a", "8b"] {
+        let path = folder.path().join(format!("drawn/tr-88-08-figure-{number}.svg"));
+        let svg = fs::read_to_string(&path).unwrap();
+        assert!(svg.contains("<svg") && svg.contains("seed 1"), "figure {number}");
+        assert!(path.with_extension("csv").exists(), "figure {number}");
+    }
+}
+
+#[test]
+fn papers_are_listed_and_an_unknown_one_is_named() {
+    let list = run(&["reproduce"]);
+    check_code(&list, 0);
+    assert!(stdout(&list).starts_with("tr-88-08 "));
+    let unknown = run(&["reproduce", "tr-88-99"]);
+    check_code(&unknown, 2);
+    assert!(stderr(&unknown).contains("no paper \"tr-88-99\"\n  fix: one of tr-88-08"));
+    check_code(&run(&["reproduce", "tr-88-08", "--json", "--format", "csv"]), 2);
+}
