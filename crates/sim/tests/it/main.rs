@@ -4,6 +4,7 @@ mod bit_by_bit;
 mod ceilings;
 mod contention;
 mod faults;
+mod host;
 mod messages;
 mod polling;
 mod runs;

@@ -1,0 +1,215 @@
+//! Stations behind machines, on a ring and on an ideal wire: timelines, refusals, conservation.
+
+use bytes::Bytes;
+use core::time::Duration;
+use sim::host::{Cost, Costed, Interface, Level, NoBuffer, Params, Resource, Task, Tasks};
+use sim::medium::Medium;
+use sim::medium::framing::Framing;
+use sim::medium::ideal::{self, Ideal};
+use sim::medium::token_ring::{Params as Ring, TokenRing};
+use sim::world::World;
+use stack::machine::Deadline;
+use stack::station::{Frame, Station, Transmission};
+use std::collections::{BTreeSet, VecDeque};
+use wire::addr::Mac;
+use wire::time::Instant;
+
+const CPU: usize = 0;
+const DMA: usize = 1;
+
+/// A station that sends its frames as they are, again where they are refused, and logs.
+struct Sender {
+    address: Mac,
+    frames: VecDeque<Frame>,
+    /// The frame that the medium has, while refusals are answered by sending it again.
+    sending: Option<Frame>,
+    sent: Vec<Instant>,
+    refusals: u32,
+    heard: Vec<Instant>,
+}
+
+impl Sender {
+    fn new(number: u32, to: u32, frames: usize, octets: usize) -> Self {
+        let address = Mac::local(number);
+        let mut frame = Frame::new(Bytes::from(vec![0; octets]));
+        frame.prepend(&wire::mac::header(Mac::local(to), address, 0));
+        let frames = core::iter::repeat_n(frame, frames).collect();
+        Self { address, frames, sending: None, sent: vec![], refusals: 0, heard: vec![] }
+    }
+}
+
+impl Station for Sender {
+    fn addr(&self) -> Mac {
+        self.address
+    }
+    fn receive(&mut self, now: Instant, _frame: Frame) {
+        self.heard.push(now);
+    }
+    fn expire(&mut self, _now: Instant) {}
+    fn deadline(&self) -> Option<Deadline> {
+        None
+    }
+    fn poll(&mut self) -> Option<Frame> {
+        if self.sending.is_some() {
+            return None;
+        }
+        self.sending = self.frames.pop_front();
+        self.sending.clone()
+    }
+    fn transmitted(&mut self, now: Instant, outcome: Transmission) {
+        let frame = self.sending.take();
+        match outcome {
+            Transmission::Sent => self.sent.push(now),
+            Transmission::Refused | Transmission::GivenUp => {
+                self.refusals += 1;
+                self.frames.extend(frame);
+            }
+        }
+    }
+}
+
+fn task(name: &str, uses: usize, level: Level, fixed_us: u64, octet_ns: u64) -> Task {
+    let cost = Cost {
+        fixed: Duration::from_micros(fixed_us),
+        octet_picos: octet_ns * 1_000,
+        ..Cost::default()
+    };
+    Task { name: name.to_owned(), uses: vec![uses], level, cost }
+}
+
+/// Framing 1 ms, DMA of 1 us an octet either way, an interrupt of 500 us for what is sent or heard.
+fn machine(interface: Interface, no_buffer: NoBuffer) -> Params {
+    let resource = |name: &str, is_processor| Resource { name: name.to_owned(), is_processor };
+    Params {
+        resources: vec![resource("cpu", true), resource("dma", false)],
+        tasks: Tasks {
+            send: vec![task("frame", CPU, Level::Base, 1_000, 0)],
+            write: vec![task("out", DMA, Level::Base, 0, 1_000)],
+            complete: vec![task("sent", CPU, Level::Interrupt, 500, 0)],
+            read: vec![task("in", DMA, Level::Interrupt, 0, 1_000)],
+            receive: vec![task("received", CPU, Level::Interrupt, 500, 0)],
+        },
+        interface,
+        no_buffer,
+        queue_frames: 10,
+    }
+}
+
+fn costed(station: Sender, params: &Params) -> Costed<Sender> {
+    Costed::new(station, params.clone(), BTreeSet::new()).expect("the machine is right")
+}
+
+/// 10 Mbit/s, nothing around a frame, no way: 100 octets of data take 114 octet times, 91.2 us.
+fn wire() -> Ideal {
+    Ideal::new(ideal::Params {
+        rate: Some(wire::units::BitRate::mbps(10)),
+        propagation: Duration::ZERO,
+        framing: Framing::BARE,
+        queue_frames: 10,
+    })
+}
+
+fn run<M: Medium>(medium: M, stations: Vec<Costed<Sender>>, ms: u64) -> World<M, Costed<Sender>> {
+    let mut world = World::new(medium, stations).expect("it fits");
+    let end = Instant::from_nanos(ms * 1_000_000);
+    world.run(end, |_| {}).expect("time goes on");
+    for station in world.stations() {
+        for usage in station.usage() {
+            assert!(usage.busy <= Duration::from_millis(ms), "{usage:?} of {ms} ms");
+        }
+    }
+    world
+}
+
+fn micros(instants: &[Instant]) -> Vec<f64> {
+    instants.iter().map(|at| at.as_nanos() as f64 / 1e3).collect()
+}
+
+#[test]
+fn a_frame_passes_its_tasks_one_after_the_other() {
+    let params = machine(Interface::Shared, NoBuffer::Refused);
+    let stations = [Sender::new(1, 2, 2, 100), Sender::new(2, 1, 0, 100)];
+    let world = run(wire(), stations.map(|s| costed(s, &params)).into(), 50);
+    let [sender, receiver] = world.stations() else { panic!("two stations") };
+    // 1,000 framing + 100 written + 91.2 sent + 500: 1,691.2 us, and then the next.
+    assert_eq!(micros(&sender.station().sent), [1_691.2, 3_382.4]);
+    // 1,191.2 on the wire; 100 read + 500 more.
+    assert_eq!(micros(&receiver.station().heard), [1_791.2, 3_482.4]);
+    assert_eq!(sender.processor_time(), Duration::from_micros(3_000));
+    assert_eq!(receiver.processor_time(), Duration::from_micros(1_000));
+    assert_eq!(sender.time_by_task()["out"], Duration::from_micros(200));
+}
+
+#[test]
+fn a_machine_without_costs_changes_nothing() {
+    let stations = || [Sender::new(1, 2, 3, 100), Sender::new(2, 1, 2, 40)];
+    let on_machines = run(wire(), stations().map(|s| costed(s, &Params::ideal())).into(), 5);
+    let mut plain = World::new(wire(), stations().into()).expect("it fits");
+    plain.run(Instant::from_nanos(5_000_000), |_| {}).expect("time goes on");
+    for (one, other) in on_machines.stations().iter().zip(plain.stations()) {
+        assert_eq!(one.station().sent, other.sent);
+        assert_eq!(one.station().heard, other.heard);
+        assert!(!other.sent.is_empty());
+    }
+}
+
+#[test]
+fn a_ring_refuses_what_finds_the_buffer_taken_and_retries_bring_it_through() {
+    // Three stations without work of their own send to one whose buffer is taken for 2 ms a frame.
+    let slow = Params {
+        tasks: Tasks {
+            read: vec![task("in", DMA, Level::Interrupt, 2_000, 0)],
+            ..Tasks::default()
+        },
+        ..machine(Interface::Shared, NoBuffer::Refused)
+    };
+    let ring = TokenRing::new(Ring::pronet_10(4, 100.0)).expect("there is such a ring");
+    let senders = (2..=4).map(|number| costed(Sender::new(number, 1, 5, 100), &Params::ideal()));
+    let stations = core::iter::once(costed(Sender::new(1, 2, 0, 100), &slow)).chain(senders);
+    let world = run(ring, stations.collect(), 100);
+    let receiver = &world.stations()[0];
+    let heard = &receiver.station().heard;
+    assert_eq!(heard.len(), 15, "each frame once");
+    assert!(heard.windows(2).all(|pair| pair[1].since(pair[0]) >= Duration::from_millis(2)));
+    let refusals: u32 = world.stations()[1..].iter().map(|s| s.station().refusals).sum();
+    assert_eq!(u64::from(refusals), world.medium().statistics().refused);
+    println!("seen: {refusals} refusals of 15 frames");
+    assert!(refusals > 15, "a frame takes 88 us and the buffer 2 ms");
+    assert_eq!((receiver.counters().arrived, receiver.counters().lost), (15, 0));
+    assert_eq!(receiver.counters().late, 0, "nothing was let through in vain");
+}
+
+#[test]
+fn elsewhere_what_finds_the_buffer_taken_is_lost() {
+    let slow = Params {
+        tasks: Tasks { read: vec![task("in", DMA, Level::Interrupt, 150, 0)], ..Tasks::default() },
+        ..machine(Interface::Shared, NoBuffer::Lost)
+    };
+    let stations = vec![
+        costed(Sender::new(1, 2, 10, 100), &Params::ideal()),
+        costed(Sender::new(2, 1, 0, 1), &slow),
+    ];
+    let world = run(wire(), stations, 10);
+    // One arrives every 91.2 us and is read for 150: every other one is lost.
+    let counters = world.stations()[1].counters();
+    assert_eq!((counters.arrived, counters.lost), (10, 5));
+    assert_eq!(world.stations()[1].station().heard.len(), 5);
+}
+
+#[test]
+fn with_one_buffer_a_station_is_deaf_while_it_writes_and_sends() {
+    // Both send at once. Their writing overlaps, so each is deaf when the other's frame comes.
+    let heard_at = |interface| {
+        let params = machine(interface, NoBuffer::Lost);
+        let stations = [Sender::new(1, 2, 1, 100), Sender::new(2, 1, 1, 1_000)];
+        let world = run(wire(), stations.map(|s| costed(s, &params)).into(), 20);
+        world.stations().iter().map(|s| micros(&s.station().heard)).collect::<Vec<_>>()
+    };
+    // Station 2 writes from 1,000 to 2,000 us and sends for 811.2; a frame comes at 1,191.2. The
+    // buffer of station 1 is free again at 1,191.2, before what comes at 2,811.2.
+    let short = heard_at(Interface::Shared);
+    assert_eq!(short, [vec![2_811.2 + 1_000.0 + 500.0], vec![]]);
+    // With two buffers the first frame is read when the DMA is done with writing, at 2,000.
+    let both = heard_at(Interface::Separate);
+    assert_eq!(both, [vec![4_311.2], vec![2_000.0 + 100.0 + 500.0]]);
+}
