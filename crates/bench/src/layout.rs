@@ -1,7 +1,7 @@
 //! From a scenario to stations with addresses and flows, for simulated and live runs alike.
 
 use crate::collect::{Clocks, Collector, Cut, Watched};
-use crate::scenario::{LLC_OCTETS, Medium, Pattern, Scenario, Service, Warmup};
+use crate::scenario::{LLC_OCTETS, Medium, Pattern, ProfileName, Scenario, Service, Warmup};
 use core::time::Duration;
 use stack::llc::type3::{self, Priorities};
 use stack::load::{self, FlowId};
@@ -21,6 +21,8 @@ pub struct Place {
     pub host: HostParams,
     /// What it sends.
     pub flows: Vec<load::Flow>,
+    /// The machine that it is on, simulated.
+    pub profile: Option<ProfileName>,
     /// Where on the bus or ring it is, in metres; zero on media without places.
     pub metres: f64,
 }
@@ -47,8 +49,8 @@ pub fn lay_out(scenario: &Scenario, seed: u64) -> Layout {
     let stations = scenario.all_stations();
     let background = scenario.background.as_ref().map_or(0, |b| b.stations);
     let total = stations.len() + usize::try_from(background).unwrap_or(0);
-    let named = stations.iter().map(|s| (s.name.clone(), s.position));
-    let others = (1..=background).map(|i| (format!("background-{i}"), None));
+    let named = stations.iter().map(|s| (s.name.clone(), s.position, s.profile));
+    let others = (1..=background).map(|i| (format!("background-{i}"), None, None));
     let messaging = scenario.has_messages().then(|| messaging_on(&scenario.medium));
     let speaks = |name: &str| {
         let messages = scenario.flows.iter().filter(|flow| flow.service == Service::Message);
@@ -57,7 +59,7 @@ pub fn lay_out(scenario: &Scenario, seed: u64) -> Layout {
     let mut places: Vec<Place> = named
         .chain(others)
         .enumerate()
-        .map(|(index, (name, position))| Place {
+        .map(|(index, (name, position, profile))| Place {
             host: HostParams {
                 address: address(index),
                 transport: scenario.transport.params(),
@@ -69,6 +71,7 @@ pub fn lay_out(scenario: &Scenario, seed: u64) -> Layout {
                 messaging: messaging.filter(|_| speaks(&name)),
             },
             name,
+            profile,
             flows: Vec::new(),
             metres: position
                 .map_or_else(|| scenario.medium.spread(index, total), |position| position.metres()),

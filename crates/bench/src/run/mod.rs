@@ -7,6 +7,7 @@
 
 mod medium;
 mod parallel;
+mod stations;
 
 pub use parallel::{Plan, run_all};
 
@@ -15,13 +16,16 @@ use crate::counters::add_messaging;
 use crate::layout::{Layout, collector, lay_out, patience, seed_of};
 use crate::sample::{Origin, Sample};
 use crate::scenario::{self, Point};
-use crate::{PROGRAM_VERSION, collect::Collector};
+use crate::{
+    PROGRAM_VERSION,
+    collect::{Collector, Watched},
+};
 use core::time::Duration;
 use sim::medium::framing::Framing;
 use sim::medium::{Medium, Passage};
 use sim::tap::Tap;
 use sim::world::World;
-use stack::profile::Host;
+use stations::{Hosted, costed, count_machines, plain};
 use std::collections::BTreeMap;
 use wire::time::Instant;
 
@@ -43,6 +47,9 @@ pub enum RunError {
     /// The medium has other stations than the scenario.
     #[error("{0}")]
     Misfit(#[from] sim::medium::Misfit),
+    /// There is no such machine.
+    #[error("{0}")]
+    Machine(#[from] sim::host::Invalid),
     /// Somebody acts without end.
     #[error("{0}")]
     Stuck(#[from] sim::world::Stuck),
@@ -117,10 +124,30 @@ fn simulate<M: Medium>(
     watch: &mut Watch<'_>,
     count: impl Fn(&M, &mut BTreeMap<String, u64>),
 ) -> Result<Ran, RunError> {
+    let Layout { places, watched } = layout;
+    // Machines cost the simulator time, too, so that stations without are not wrapped.
+    if places.iter().any(|place| place.profile.is_some()) {
+        let is_ring = point.scenario.medium.ring(Vec::new()).is_some();
+        let hosts = costed(places, is_ring)?;
+        return simulate_on(World::new(medium, hosts)?, point, watched, watch, |world, counts| {
+            count(world.medium(), counts);
+            count_machines(world.stations(), counts);
+        });
+    }
+    let world = World::new(medium, plain(places))?;
+    simulate_on(world, point, watched, watch, |world, counts| count(world.medium(), counts))
+}
+
+/// Runs a world to the end.
+fn simulate_on<M: Medium, S: Hosted>(
+    mut world: World<M, S>,
+    point: &Point,
+    watched: Vec<Watched>,
+    watch: &mut Watch<'_>,
+    count: impl Fn(&World<M, S>, &mut BTreeMap<String, u64>),
+) -> Result<Ran, RunError> {
     let scenario = &point.scenario;
-    let hosts = layout.places.into_iter().map(|place| Host::new(place.host, place.flows)).collect();
-    let mut world = World::new(medium, hosts)?;
-    let mut collector = collector(scenario, layout.watched, Instant::ZERO, Clocks::Shared);
+    let mut collector = collector(scenario, watched, Instant::ZERO, Clocks::Shared);
     let until = Instant::ZERO + scenario.stop.after.0;
     let patience = patience(scenario);
     let mut end = until + patience;
@@ -133,8 +160,8 @@ fn simulate<M: Medium>(
         let before_until = now < until;
         now = if before_until { (now + SLICE).min(until) } else { (now + SLICE).min(end) };
         world.run(now, &mut watch.tap)?;
-        for host in world.stations_mut() {
-            while let Some(record) = host.record() {
+        for station in world.stations_mut() {
+            while let Some(record) = station.host_mut().record() {
                 collector.record(&record);
             }
         }
@@ -150,7 +177,9 @@ fn simulate<M: Medium>(
         }
     }
     let mut counts = BTreeMap::new();
-    count(world.medium(), &mut counts);
-    world.stations().iter().for_each(|host| add_messaging(host, &mut counts));
+    count(&world, &mut counts);
+    for host in world.stations() {
+        add_messaging(host.host(), &mut counts);
+    }
     Ok(Ran { collector, ended_at: now, complete, counts })
 }

@@ -384,7 +384,15 @@ pub struct Station {
     /// Where on the bus it is. Those that do not say are spread evenly.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub position: Option<Length>,
+    /// The machine that it is on when it is simulated; one that takes no time if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<ProfileName>,
 }
+
+/// The name of a machine that comes with the program: one of [`crate::profile::ALL`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[serde(transparent)]
+pub struct ProfileName(pub &'static str);
 
 /// Stations that differ by number alone: `station-1`, `station-2` and so on.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
@@ -396,6 +404,9 @@ pub struct Group {
     /// What stands before the number and a hyphen; `station` if not given.
     #[schemars(with = "Option<String>")]
     pub prefix: String,
+    /// The machine that each is on when it is simulated; one that takes no time if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<ProfileName>,
 }
 
 /// What one station sends to another.
@@ -552,8 +563,11 @@ impl Scenario {
     #[must_use]
     pub fn all_stations(&self) -> Vec<Station> {
         let numbered = self.stations.iter().flat_map(|group| {
-            (1..=group.count)
-                .map(|i| Station { name: format!("{}-{i}", group.prefix), position: None })
+            (1..=group.count).map(|i| Station {
+                name: format!("{}-{i}", group.prefix),
+                position: None,
+                profile: group.profile,
+            })
         });
         self.named_stations.iter().cloned().chain(numbered).collect()
     }

@@ -4,9 +4,10 @@ use super::fields::{Fields, Placed, Read, pick};
 use super::problem::Problem;
 use super::quantity::{Rate, Share, Size, Span};
 use super::{
-    Background, Burst, Credit, DamageKind, Faults, Flow, Group, Medium, Pattern, Retransmit,
-    Scenario, Service, Station, Stop, Transport, VERSION, Warmup,
+    Background, Burst, Credit, DamageKind, Faults, Flow, Group, Medium, Pattern, ProfileName,
+    Retransmit, Scenario, Service, Station, Stop, Transport, VERSION, Warmup,
 };
+use crate::profile;
 use core::time::Duration;
 use toml::de::DeValue;
 
@@ -260,8 +261,16 @@ impl Read for Station {
         let mut fields = Fields::of(value, problems)?;
         let name = fields.required("name", problems);
         let position = fields.optional("position", problems);
+        let profile = fields.optional("profile", problems);
         fields.finish(problems);
-        Some(Self { name: name?, position })
+        Some(Self { name: name?, position, profile })
+    }
+}
+
+impl Read for ProfileName {
+    fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
+        let names = profile::ALL.map(|built_in| (built_in.name, Self(built_in.name)));
+        pick(&String::read(value, problems)?, value.span(), "profile", &names, problems)
     }
 }
 
@@ -270,8 +279,9 @@ impl Read for Group {
         let mut fields = Fields::of(value, problems)?;
         let count = fields.required("count", problems);
         let prefix = fields.optional("prefix", problems).unwrap_or_else(|| "station".to_owned());
+        let profile = fields.optional("profile", problems);
         fields.finish(problems);
-        Some(Self { count: count?, prefix })
+        Some(Self { count: count?, prefix, profile })
     }
 }
 

@@ -207,3 +207,30 @@ fn the_short_scenario_runs_clean() {
         assert_eq!(clean, (0, 0, 0, 0), "{}", flow.name);
     }
 }
+
+#[test]
+fn a_station_on_a_machine_is_later_by_what_the_machine_takes() {
+    let delay = |settings: &[(&str, &str)]| {
+        let settings = [settings, &[("stop.after", "200 ms")]].concat();
+        let sample = run(&study(QUIET, &settings).points[0], "", 0).unwrap();
+        let delay = sample.flows[0].delay.mean_ns.unwrap();
+        (delay / 1e6, sample.counts.get("machines.processor-ns").copied())
+    };
+    let (plain, none) = delay(&[]);
+    assert_eq!((none, delay(&[("stations.profile", "ideal")]).0), (None, plain));
+    // 203 octets of data. Framing 1.4883 + 0.0519, twice 0.8312 + 0.4987, interrupt 1.4883 ms.
+    let (on_pc, processor) = delay(&[("stations.profile", "pc-pronet")]);
+    assert!((on_pc - plain - 5.6883).abs() < 0.0005, "{on_pc} {plain}");
+    // Ten messages: framing, two starts of DMA, one interrupt at the sender and one behind it.
+    // 1.5402 + 2 x 0.8312 + 2 x 1.4883 = 6.1792 ms each.
+    assert_eq!(processor.map(|nanos| nanos / 10_000), Some(6_179));
+}
+
+#[test]
+fn a_machine_that_is_not_known_is_answered_with_those_that_are() {
+    let text = QUIET.replace("prefix = \"s\"", "prefix = \"s\", profile = \"pc-pronett\"");
+    let error = bench::scenario::load(&text, "a.toml").unwrap_err().to_string();
+    assert!(error.contains("unknown profile \"pc-pronett\""), "{error}");
+    assert!(error.contains("expected one of \"ideal\", \"pc-pronet\", \"at-pronet\""), "{error}");
+    assert!(error.contains("did you mean \"pc-pronet\"?"), "{error}");
+}
