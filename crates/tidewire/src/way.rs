@@ -44,9 +44,9 @@ pub(crate) fn explain(error: SessionError) -> anyhow::Error {
             Failure::usage(message).with_fix("use 127.0.0.1, or an interface with -i").into()
         }
         SessionError::Port(error) => permission::failure(&error).into(),
-        SessionError::Faults(_) | SessionError::WrongWay(_) => {
-            Failure::usage(error.to_string()).into()
-        }
+        SessionError::Faults(_)
+        | SessionError::TooLong { .. }
+        | SessionError::TooManyFlows { .. } => Failure::usage(error.to_string()).into(),
         other => Failure::failed(other.to_string()).into(),
     }
 }

@@ -13,6 +13,8 @@
 //! be refused. Integers are big-endian. Left out: authentication. Whoever can send on the LAN can
 //! send a Stop, and nothing in a PDU proves who sent it.
 
+pub mod report;
+
 use crate::addr::Sap;
 use crate::read::{Malformed, Reader};
 use arrayvec::ArrayString;

@@ -6,22 +6,28 @@ use super::party::Party;
 use super::way::Way;
 use crate::collect::{Clocks, Collector};
 use crate::layout::{Layout, collector, lay_out, patience, seed_of};
-use crate::sample::{Origin, Sample};
-use crate::scenario::Point;
+use crate::sample::{FlowSample, Origin, Sample};
+use crate::scenario::{Flow, LLC_OCTETS, MOST_DATA_OCTETS, Point, Service};
 use crate::{PROGRAM_VERSION, layout};
 use core::sync::atomic::AtomicBool;
 use core::time::Duration;
 use live::clock;
 use live::runner::{Control, Runner, Stopped};
+use stack::load::{Event, FlowId, Record};
 use stack::messaging;
-use stack::profile::{Framing, Host, HostParams};
+use stack::profile::{Framing, Host, HostParams, MESSAGE_FLOWS};
 use stack::rendezvous::{self, Call, Indication, Request};
 use stack::tp4;
 use std::collections::BTreeMap;
 use wire::addr::Mac;
+use wire::rendezvous::report::Arrival;
 use wire::rendezvous::{Counts, Limits, Role, SAP, text};
 use wire::time::{Instant, nanos};
 
+/// The longest LSDU that 802.3 carries.
+const LONGEST_LSDU_OCTETS: u64 = MOST_DATA_OCTETS - LLC_OCTETS;
+/// From one request for a page to its repetition, and how often it is made.
+const FETCH_AGAIN: (Duration, u32) = (Duration::from_millis(250), 8);
 /// How long a session may take to open or close, retransmissions included.
 const PATIENCE: Duration = Duration::from_secs(15);
 
@@ -30,6 +36,8 @@ const PATIENCE: Duration = Duration::from_secs(15);
 pub struct Measured {
     /// The sample, its flows completed from what the peer counted.
     pub sample: Sample,
+    /// Messages handed over here, those of the warm-up counted.
+    pub sent: u64,
     /// What the peer counted in all.
     pub peer: Counts,
     /// What both agreed to.
@@ -60,6 +68,8 @@ pub struct Order<'a> {
 
 /// One measurement under way.
 struct Initiator<'a, 'b> {
+    nonce: u64,
+    sent: u64,
     way: &'a mut Way,
     party: Party,
     runner: Runner,
@@ -88,7 +98,7 @@ pub fn measure(way: &mut Way, order: Order<'_>) -> Result<Measured, SessionError
     };
     let rendezvous = rendezvous::Params::new(None, text(crate::PROGRAM));
     let party = Party::new(Host::new(params, Vec::new()), rendezvous);
-    let mut initiator = Initiator { way, party, runner: Runner::new(), order };
+    let mut initiator = Initiator { nonce: 0, sent: 0, way, party, runner: Runner::new(), order };
     let limits = initiator.open()?;
     let origin = clock::now();
     let clocks = if initiator.way.is_within_host() { Clocks::Shared } else { Clocks::Separate };
@@ -103,6 +113,7 @@ pub fn measure(way: &mut Way, order: Order<'_>) -> Result<Measured, SessionError
         Ok(complete) => initiator.close().map(|counts| (complete, counts)),
         Err(failure) => Err(failure),
     };
+    let arrived = counted.is_ok() && initiator.fetch(&mut collector);
     initiator.way.disagree();
     collector.end_warmup();
     let transport = initiator.party.host.transport().counters().clone();
@@ -111,30 +122,34 @@ pub fn measure(way: &mut Way, order: Order<'_>) -> Result<Measured, SessionError
         Err(failure) => ((false, Counts::default()), Some(failure)),
     };
     let known = failure.is_none().then_some(peer);
-    let sample = initiator.sample(collector, &transport, known, (origin, seed, complete, took));
-    Ok(Measured { sample, peer, limits, transport, took, failure })
+    let told = Told { counts: known, each: arrived };
+    let sample = initiator.sample(collector, &transport, told, (origin, seed, complete, took));
+    Ok(Measured { sample, sent: initiator.sent, peer, limits, transport, took, failure })
 }
 
-/// The flows of the scenario's first station; all must go to its second.
+/// Every flow of the scenario: this station plays all that send.
 fn flows_of(
     order: &Order<'_>,
     places: &[layout::Place],
 ) -> Result<Vec<stack::load::Flow>, SessionError> {
     let scenario = &order.point.scenario;
-    let names: Vec<_> = places.iter().map(|place| place.name.as_str()).collect();
-    let wrong = scenario.flows.iter().find(|flow| {
-        names.first() != Some(&flow.from.as_str()) || names.get(1) != Some(&flow.to.as_str())
-    });
-    match wrong {
-        Some(flow) => Err(SessionError::WrongWay(flow.name.clone())),
-        None => Ok(places.first().map(|place| place.flows.clone()).unwrap_or_default()),
+    let most = LONGEST_LSDU_OCTETS;
+    let too_long = |flow: &&Flow| flow.service != Service::Class4 && flow.size.0 > most;
+    if let Some(flow) = scenario.flows.iter().find(too_long) {
+        return Err(SessionError::TooLong { flow: flow.name.clone(), most });
     }
+    let messages = scenario.flows.iter().filter(|flow| flow.service == Service::Message).count();
+    if messages > MESSAGE_FLOWS {
+        return Err(SessionError::TooManyFlows { most: MESSAGE_FLOWS });
+    }
+    let own = places.iter().take(scenario.all_stations().len());
+    Ok(own.flat_map(|place| place.flows.iter().cloned()).collect())
 }
 
 impl Initiator<'_, '_> {
     /// Runs until the rendezvous has something to tell or `until`; what it has to tell.
     fn listen(&mut self, until: Instant) -> Result<Option<Indication>, SessionError> {
-        let Self { way, party, runner, order } = self;
+        let Self { way, party, runner, order, .. } = self;
         if !party.has_told() {
             runner.run(party, &mut way.port, until, order.stop, |party, _| {
                 if party.has_told() { Control::Stop } else { Control::Continue }
@@ -146,9 +161,10 @@ impl Initiator<'_, '_> {
     fn open(&mut self) -> Result<Limits, SessionError> {
         let now = clock::now();
         let peer = self.order.peer;
+        self.nonce = now.as_nanos() ^ u64::from(std::process::id()) << 40;
         let call = Call {
             peer,
-            nonce: now.as_nanos() ^ u64::from(std::process::id()) << 40,
+            nonce: self.nonce,
             role: Role::Sender,
             offered: self.way.offered(),
             least: Limits::NONE,
@@ -178,19 +194,19 @@ impl Initiator<'_, '_> {
         collector: &mut Collector,
         origin: Instant,
     ) -> (Result<bool, SessionError>, Duration) {
-        let Self { way, party, runner, order } = self;
+        let Self { way, party, runner, order, sent, .. } = self;
         let scenario = &order.point.scenario;
         let until = origin + scenario.stop.after.0;
-        let (mut sent, mut winding_up, mut last) = (0, false, origin);
+        let (mut winding_up, mut last) = (false, origin);
         let progress = &mut *order.progress;
         let end = until + patience(scenario);
         let stopped = runner.run(party, &mut way.port, end, order.stop, |party, now| {
             while let Some(record) = party.host.record() {
-                sent += u64::from(matches!(record.event, stack::load::Event::Sent { .. }));
+                *sent += u64::from(matches!(record.event, stack::load::Event::Sent { .. }));
                 last = last.max(record.at);
                 collector.record(&record);
             }
-            progress(sent);
+            progress(*sent);
             if now >= until && !winding_up {
                 winding_up = true;
                 party.host.wind_up(now);
@@ -235,34 +251,54 @@ impl Initiator<'_, '_> {
         }
     }
 
+    /// Hands the collector what the peer saw arrive, message by message; whether that is all of it.
+    fn fetch(&mut self, collector: &mut Collector) -> bool {
+        let (peer, go_on) = (self.order.peer, AtomicBool::new(false));
+        let (again, transmissions) = FETCH_AGAIN;
+        let (mut first, mut tries) = (0, 0);
+        while tries < transmissions {
+            let Self { way, party, runner, nonce, .. } = self;
+            party.fetch(clock::now(), peer, *nonce, first);
+            tries += 1;
+            let until = clock::now() + again;
+            let ran = runner.run(party, &mut way.port, until, &go_on, |party, _| {
+                if party.page(*nonce, first).is_some() { Control::Stop } else { Control::Continue }
+            });
+            if ran.is_err() {
+                return false;
+            }
+            let Some(page) = party.page(*nonce, first) else { continue };
+            for arrival in &page.arrivals {
+                let Arrival { flow, sequence, octets, planned, sent, at } = *arrival;
+                let octets = usize::try_from(octets).unwrap_or(usize::MAX);
+                let event = Event::Delivered { sequence, planned, sent, octets };
+                collector.record(&Record { at, flow: FlowId(flow), event });
+            }
+            let read = first.saturating_add(u32::try_from(page.arrivals.len()).unwrap_or(0));
+            if read >= page.kept || page.arrivals.is_empty() {
+                return page.is_all && read >= page.kept;
+            }
+            (first, tries) = (read, 0);
+        }
+        false
+    }
+
     /// The sample, with what only the peer can know.
     fn sample(
         &self,
         collector: Collector,
         transport: &tp4::Counters,
-        known: Option<Counts>,
+        told: Told,
         (origin, seed, complete, took): (Instant, u64, bool, Duration),
     ) -> Sample {
         let scenario = &self.order.point.scenario;
         let mut flows = from_origin(collector.finish(), origin);
-        if known.is_none() {
-            // What arrived is not known, so nothing can be said to be lost.
-            flows.iter_mut().for_each(|flow| flow.lost = 0);
+        match (flows.as_mut_slice(), told.counts) {
+            ([flow], Some(peer)) => of_single(flow, peer, told.each, took),
+            (flows, _) if !told.each => flows.iter_mut().for_each(not_known),
+            _ => {}
         }
-        // When messages arrived one way, only the peer knows: nothing can be said of their deadlines.
-        for flow in flows.iter_mut().filter(|flow| flow.response.count == 0) {
-            flow.missed = None;
-        }
-        if let ([flow], Some(peer)) = (flows.as_mut_slice(), known) {
-            flow.delivered = peer.delivered;
-            flow.lost = flow.sent.saturating_sub(peer.delivered);
-            flow.duplicated = peer.duplicates;
-            flow.damaged += peer.damaged;
-            flow.delivered_octets = peer.octets;
-            flow.throughput_bits_per_second =
-                (took > Duration::ZERO).then(|| peer.octets as f64 * 8.0 / took.as_secs_f64());
-        }
-        let peer = known.unwrap_or_default();
+        let peer = told.counts.unwrap_or_default();
         let counts = [
             ("peer_delivered", peer.delivered),
             ("peer_delivered_octets", peer.octets),
@@ -286,5 +322,39 @@ impl Initiator<'_, '_> {
             flows,
             counts: named.collect::<BTreeMap<_, _>>(),
         }
+    }
+}
+
+/// What the peer said of what arrived.
+#[derive(Clone, Copy)]
+struct Told {
+    /// Its counts, if it said them.
+    counts: Option<Counts>,
+    /// Whether it told of each message by itself.
+    each: bool,
+}
+
+/// What arrived is not known, so nothing can be said to be lost, or late unless it was answered.
+fn not_known(flow: &mut FlowSample) {
+    flow.lost = 0;
+    flow.acknowledged_and_lost = 0;
+    if flow.response.count == 0 {
+        flow.missed = None;
+    }
+}
+
+/// The only flow there was is what the peer counted.
+fn of_single(flow: &mut FlowSample, peer: Counts, each: bool, took: Duration) {
+    flow.damaged += peer.damaged;
+    if !each {
+        not_known(flow);
+        flow.delivered = peer.delivered;
+        flow.lost = flow.sent.saturating_sub(peer.delivered);
+        flow.acknowledged_and_lost = flow.acknowledged.saturating_sub(peer.delivered);
+        flow.duplicated = peer.duplicates;
+        flow.delivered_octets = peer.octets;
+    }
+    if flow.throughput_bits_per_second.is_none() && took > Duration::ZERO {
+        flow.throughput_bits_per_second = Some(peer.octets as f64 * 8.0 / took.as_secs_f64());
     }
 }

@@ -38,9 +38,20 @@ pub enum SessionError {
     /// The peer was silent for a second: everything was stopped.
     #[error("peer {0} vanished: nothing was heard for a second, and everything was stopped")]
     Lost(wire::addr::Mac),
-    /// A flow that one end cannot send.
-    #[error("flow {0:?} does not go from the scenario's first station to its second")]
-    WrongWay(String),
+    /// A message that does not fit into a frame of the wire.
+    #[error("messages of flow {flow:?} are longer than the {most} B that 802.3 carries")]
+    TooLong {
+        /// The flow.
+        flow: String,
+        /// The most octets.
+        most: u64,
+    },
+    /// More flows of messages than one station has sockets for.
+    #[error("against a peer one station sends them all: at most {most} flows of messages")]
+    TooManyFlows {
+        /// The most flows.
+        most: usize,
+    },
     /// A thread of the run broke down.
     #[error("a station's thread broke down")]
     Broken,

@@ -1,4 +1,6 @@
 //! A host that takes part in a rendezvous: what both ends of a session are made of.
+//!
+//! Once a session is over, its initiator may fetch what arrived, message by message.
 
 use live::port::is_rendezvous;
 use stack::machine::{Deadline, Machine, Output};
@@ -7,14 +9,57 @@ use stack::rendezvous::{self, Indication, Rendezvous, Request};
 use stack::station::{Frame, Station, Transmission};
 use std::collections::VecDeque;
 use wire::addr::Mac;
+use wire::packet::Packet;
 use wire::rendezvous::SAP;
+use wire::rendezvous::report::{Arrival, Body, ON_A_PAGE, Page, Pdu};
 use wire::time::Instant;
+
+/// Arrivals of a session that are kept for its initiator; of more, only the counts are told.
+const KEPT: usize = 1 << 19;
+
+/// What arrived in a session, and for whom it is kept.
+#[derive(Default)]
+pub(super) struct Arrivals {
+    /// The initiator; `None` while the session goes on.
+    reader: Option<Mac>,
+    kept: Vec<Arrival>,
+    /// Whether there were more than are kept.
+    overflowed: bool,
+    /// When a page was asked for last.
+    pub(super) fetched: Option<Instant>,
+}
+
+impl Arrivals {
+    pub(super) fn keep(&mut self, arrival: Arrival) {
+        if self.kept.len() < KEPT {
+            self.kept.push(arrival);
+        } else {
+            self.overflowed = true;
+        }
+    }
+
+    /// The session is over: its initiator may read.
+    pub(super) fn open_for(&mut self, reader: Mac) {
+        self.reader = Some(reader);
+    }
+
+    fn page(&self, first: u32) -> Page {
+        let from = usize::try_from(first).unwrap_or(usize::MAX);
+        let arrivals = self.kept.iter().skip(from).take(ON_A_PAGE).copied().collect();
+        let kept = u32::try_from(self.kept.len()).unwrap_or(u32::MAX);
+        Page { first, kept, is_all: !self.overflowed, arrivals }
+    }
+}
 
 /// A host and its rendezvous.
 pub(super) struct Party {
     pub(super) host: Host,
     rendezvous: Rendezvous,
     told: VecDeque<Indication>,
+    /// What arrived in the session under way, or the last.
+    pub(super) arrivals: Arrivals,
+    /// The page that came in last, and the name of its session.
+    page: Option<(u64, Page)>,
     /// Frames that came in, the rendezvous' own not counted.
     pub(super) frames: u64,
 }
@@ -23,7 +68,14 @@ impl Party {
     /// `host` must have the rendezvous' SAP among its further SAPs.
     pub(super) fn new(host: Host, params: rendezvous::Params) -> Self {
         let rendezvous = Rendezvous::new(params);
-        Self { host, rendezvous, told: VecDeque::new(), frames: 0 }
+        Self {
+            host,
+            rendezvous,
+            told: VecDeque::new(),
+            arrivals: Arrivals::default(),
+            page: None,
+            frames: 0,
+        }
     }
 
     pub(super) fn request(&mut self, now: Instant, request: Request) {
@@ -41,10 +93,48 @@ impl Party {
         !self.told.is_empty()
     }
 
+    /// Asks a responder for what arrived, from this one on.
+    pub(super) fn fetch(&mut self, now: Instant, station: Mac, nonce: u64, first: u32) {
+        self.page = None;
+        self.send(now, station, &Pdu { nonce, body: Body::Fetch(first) });
+    }
+
+    /// The page of this session that begins with this arrival, if it has come.
+    pub(super) fn page(&self, nonce: u64, first: u32) -> Option<&Page> {
+        let (of, page) = self.page.as_ref()?;
+        (*of == nonce && page.first == first).then_some(page)
+    }
+
+    fn send(&mut self, now: Instant, station: Mac, pdu: &Pdu) {
+        let mut octets = Vec::new();
+        pdu.encode(&mut octets);
+        let data = Packet::new(octets.into());
+        self.host.send_unitdata(now, Unitdata { station, sap: SAP, data });
+    }
+
+    /// Takes a PDU of the report; whether it was one.
+    fn report(&mut self, now: Instant, station: Mac, data: &Packet) -> bool {
+        match Pdu::decode(&data.to_bytes()) {
+            Ok(Some(Pdu { nonce, body: Body::Fetch(first) })) => {
+                if self.arrivals.reader == Some(station) {
+                    self.arrivals.fetched = Some(now);
+                    let body = Body::Page(Box::new(self.arrivals.page(first)));
+                    self.send(now, station, &Pdu { nonce, body });
+                }
+            }
+            Ok(Some(Pdu { nonce, body: Body::Page(page) })) => self.page = Some((nonce, *page)),
+            Ok(None) | Err(_) => return false,
+        }
+        true
+    }
+
     /// Carries LSDUs between host and rendezvous until both are silent.
     fn shuttle(&mut self, now: Instant) {
         loop {
             if let Some(Unitdata { station, data, .. }) = self.host.unitdata() {
+                if self.report(now, station, &data) {
+                    continue;
+                }
                 self.rendezvous.receive(now, rendezvous::Unitdata { peer: station, packet: data });
                 continue;
             }

@@ -1,10 +1,10 @@
 //! The end of a session that is called, and takes the load.
 
 use super::SessionError;
-use super::party::Party;
+use super::party::{Arrivals, Party};
 use super::way::Way;
 use crate::scenario::Transport;
-use core::sync::atomic::AtomicBool;
+use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use live::clock;
 use live::runner::{Control, Runner};
@@ -16,11 +16,15 @@ use stack::tp4;
 use stats::histogram::Histogram;
 use std::collections::BTreeMap;
 use wire::addr::Mac;
+use wire::rendezvous::report::Arrival;
 use wire::rendezvous::{Counts, Limits, SAP, text};
 use wire::time::{Instant, nanos};
 
 /// Messages of a flow that are told apart from duplicates; later ones count as new.
 const TOLD_APART: u32 = 1 << 26;
+
+/// How long a peer that reads what arrived may be silent.
+const READING: Duration = Duration::from_secs(1);
 
 /// A session as the responder saw it.
 #[derive(Clone, Debug)]
@@ -163,6 +167,7 @@ impl Responder {
         let Some(mut served) = self.wait(until, stop)? else { return Ok(None) };
         self.way.agree(served.limits);
         self.tally = Tally::new(self.way.is_within_host());
+        self.party.arrivals = Arrivals::default();
         self.frames_before = self.party.frames;
         self.transport_before = self.party.host.transport().counters().clone();
         loop {
@@ -171,6 +176,7 @@ impl Responder {
                     self.way.port.discard();
                     served.counts = self.counts();
                     served.complete = true;
+                    self.party.arrivals.open_for(served.peer);
                     self.party.request(clock::now(), Request::Final(served.counts));
                 }
                 Some(next @ Indication::Called { .. }) => {
@@ -181,6 +187,7 @@ impl Responder {
                 Some(_) => {}
             }
         }
+        self.be_read(stop)?;
         self.way.disagree();
         if !served.complete {
             served.counts = self.counts();
@@ -201,6 +208,20 @@ impl Responder {
     /// Where it could not be written whole.
     pub fn close(self) -> Result<(), SessionError> {
         self.way.close()
+    }
+
+    /// Goes on for as long as the initiator reads what arrived.
+    fn be_read(&mut self, stop: &AtomicBool) -> Result<(), SessionError> {
+        while self.next.is_none()
+            && let Some(fetched) = self.party.arrivals.fetched
+            && clock::now() < fetched + READING
+            && !stop.load(Ordering::Relaxed)
+        {
+            if let Some(next @ Indication::Called { .. }) = self.listen(fetched + READING, stop)? {
+                self.next = Some(next);
+            }
+        }
+        Ok(())
     }
 
     fn counts(&self) -> Counts {
@@ -242,6 +263,9 @@ impl Responder {
         if !party.has_told() {
             runner.run(party, &mut way.port, until, stop, |party, _| {
                 while let Some(record) = party.host.record() {
+                    if let Some(arrival) = arrival(&record) {
+                        party.arrivals.keep(arrival);
+                    }
                     tally.record(&record);
                 }
                 if party.has_told() { Control::Stop } else { Control::Continue }
@@ -249,6 +273,13 @@ impl Responder {
         }
         Ok(party.told())
     }
+}
+
+/// What the initiator may read of a record.
+fn arrival(record: &Record) -> Option<Arrival> {
+    let Event::Delivered { sequence, planned, sent, octets } = record.event else { return None };
+    let octets = u32::try_from(octets).unwrap_or(u32::MAX);
+    Some(Arrival { flow: record.flow.0, sequence, octets, planned, sent, at: record.at })
 }
 
 /// What was counted since.

@@ -112,3 +112,114 @@ fn nobody_there_is_said_so() {
     let error = initiator::measure(&mut way, order).unwrap_err();
     assert!(matches!(error, SessionError::NoAnswer(_)), "{error}");
 }
+
+/// Four stations, two that send messages over each service to two that receive.
+const CREW: &str = r#"
+version = 1
+title = "many flows against a peer"
+stop = { after = "1 s", warmup = "100 ms" }
+medium = { kind = "pronet-10", length = "100 m" }
+transport = { t1 = "20 ms" }
+stations = { count = 4, prefix = "s" }
+[[flow]]
+name = "order"
+from = "s-1"
+to = "s-3"
+service = "message"
+acknowledged = true
+crc = true
+priority = 7
+retries = 1
+pattern = { kind = "cyclic", period = "5 ms" }
+size = "60 B"
+deadline = "900 ms"
+[[flow]]
+name = "state"
+from = "s-2"
+to = "s-4"
+service = "message"
+pattern = { kind = "cyclic", period = "10 ms" }
+size = "700 B"
+deadline = "1 us"
+[[flow]]
+name = "status"
+from = "s-3"
+to = "s-1"
+service = "class-4"
+pattern = { kind = "cyclic", period = "20 ms" }
+size = "200 B"
+[[flow]]
+name = "beacon"
+from = "s-4"
+to = "s-1"
+service = "datagram"
+pattern = { kind = "cyclic", period = "50 ms" }
+size = "46 B"
+"#;
+
+#[test]
+fn against_a_peer_every_flow_is_judged_message_by_message() {
+    for loss in [0.0, 0.1] {
+        let study = scenario::load(CREW, "crew.toml").unwrap_or_else(|error| panic!("{error}"));
+        let (here, there) = (free_address(), free_address());
+        let responder_way = way(there, None, loss);
+        let responder = thread::spawn(move || {
+            let mut responder = Responder::new(responder_way, &Transport::lan());
+            let until = clock::now() + Duration::from_secs(60);
+            responder.serve(until, &AtomicBool::new(false)).unwrap()
+        });
+        let mut way = way(here, Some(there), loss);
+        let order = initiator::Order {
+            point: &study.points[0],
+            scenario_hash: "hash",
+            replication: 0,
+            peer: udp_station(there),
+            stop: &AtomicBool::new(false),
+            progress: &mut |_| {},
+        };
+        let measured = initiator::measure(&mut way, order).unwrap();
+        let served = responder.join().unwrap().expect("nobody called");
+        assert_eq!(served.counts, measured.peer);
+        let flows = &measured.sample.flows;
+        // Of 200, 100, 50 and 20 messages in a second those of the first tenth are not judged.
+        let sent: Vec<u64> = flows.iter().map(|flow| flow.sent).collect();
+        // A host that is late at the end leaves some of the last out.
+        for (sent, due) in sent.iter().zip([180, 90, 45, 18]) {
+            assert!((1..=due).contains(sent), "{sent} of {due} messages");
+        }
+        assert!(measured.sent > sent.iter().sum(), "the warm-up's are counted here");
+        for flow in flows {
+            assert_eq!(flow.delivered + flow.lost, flow.sent, "{flow:?}");
+            assert_eq!(flow.delay.count, flow.delivered, "both ends share a clock: {flow:?}");
+            assert_eq!((flow.duplicated, flow.acknowledged_and_lost), (0, 0), "{flow:?}");
+        }
+        let [order, state, status, _] = flows.as_slice() else { panic!("{flows:?}") };
+        assert_eq!(order.acknowledged + order.failed, order.sent);
+        assert_eq!(status.lost, 0, "class 4 sends again");
+        assert_eq!(state.missed, Some(state.sent), "no message takes less than 1 us");
+        assert!(order.missed.is_some_and(|missed| missed >= order.lost), "{order:?}");
+        if loss == 0.0 {
+            assert_eq!((order.lost, order.failed, state.lost), (0, 0, 0));
+        } else {
+            assert!(state.lost > 0, "{state:?}");
+        }
+    }
+}
+
+#[test]
+fn what_does_not_fit_into_802_3_is_said_before_anything_is_sent() {
+    let text = CREW.replace("700 B", "1498 B");
+    let study = scenario::load(&text, "crew.toml").unwrap_or_else(|error| panic!("{error}"));
+    let (here, there) = (free_address(), free_address());
+    let mut way = way(here, Some(there), 0.0);
+    let order = initiator::Order {
+        point: &study.points[0],
+        scenario_hash: "hash",
+        replication: 0,
+        peer: udp_station(there),
+        stop: &AtomicBool::new(false),
+        progress: &mut |_| {},
+    };
+    let error = initiator::measure(&mut way, order).unwrap_err().to_string();
+    assert_eq!(error, "messages of flow \"state\" are longer than the 1497 B that 802.3 carries");
+}

@@ -186,13 +186,12 @@ fn every_run(
 }
 
 fn is_exact(measured: &initiator::Measured) -> bool {
-    let sent: u64 = measured.sample.flows.iter().map(|flow| flow.sent).sum();
     let peer = &measured.peer;
-    peer.delivered == sent && peer.duplicates == 0 && peer.damaged == 0
+    peer.delivered == measured.sent && peer.duplicates == 0 && peer.damaged == 0
 }
 
 fn tell(peer: Mac, measured: &initiator::Measured, output: &Output) -> anyhow::Result<()> {
-    let sent: u64 = measured.sample.flows.iter().map(|flow| flow.sent).sum();
+    let sent = measured.sent;
     let counts = &measured.peer;
     output.line(format_args!("{peer} counted what arrived:"))?;
     output.line(format_args!(
@@ -216,8 +215,7 @@ fn tell(peer: Mac, measured: &initiator::Measured, output: &Output) -> anyhow::R
 }
 
 fn record(peer: Mac, measured: &initiator::Measured) -> Value {
-    let initiator::Measured { sample, peer: counts, transport, took, .. } = measured;
-    let sent: u64 = sample.flows.iter().map(|flow| flow.sent).sum();
+    let initiator::Measured { sample, sent, peer: counts, transport, took, .. } = measured;
     json!({
         "type": "result",
         "peer": peer.to_string(),
