@@ -167,6 +167,39 @@ fn ten_megabytes_over_veth_are_exact_at_five_percent_loss() {
     transfer("5%");
 }
 
+#[test]
+fn the_ship_over_veth_is_judged_for_each_type_and_loses_nothing_it_acknowledged() {
+    let Some(namespaces) = Namespaces::make() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ship.toml");
+    let ship = include_str!("../../../../scenarios/ship.toml");
+    let (scenario, _) = ship.split_once("[vary]").unwrap();
+    std::fs::write(&path, scenario.replace("after = \"61 s\"", "after = \"3 s\"")).unwrap();
+    let faults = ["--fault", "loss=2%"];
+    let serve = [&["serve", "-i", "w0", "-n", "1", "--json"][..], &faults].concat();
+    let (child, lines, station) = serving(namespaces.command(1, &serve));
+    let mut measure = namespaces.command(0, &["measure"]);
+    measure.arg(&path).args(["--to", &station, "-i", "w0", "-n", "1", "--json", "--no-save"]);
+    let output = measure.args(faults).output().unwrap();
+    check_code(&output, 0);
+    let (told, served) = (result(&output), session(child, lines));
+    assert_eq!(told["delivered"], served["delivered"]);
+    let sample = records(&output).into_iter().find(|record| record["type"] == "sample").unwrap();
+    let flows = sample["flows"].as_array().unwrap();
+    let sum = |key: &str| flows.iter().filter_map(|flow| flow[key].as_u64()).sum::<u64>();
+    assert_eq!(flows.len(), 25);
+    assert!(flows.iter().all(|flow| flow["missed"].is_u64()), "each has a verdict");
+    assert!(sum("lost") > 0 && sum("acknowledged") > 0, "{flows:?}");
+    assert_eq!(sum("acknowledged_and_lost"), 0);
+    assert_eq!(sum("delivered") + sum("lost"), sum("sent"));
+    println!(
+        "seen: {} of {} messages lost, {} missed their deadline",
+        sum("lost"),
+        sum("sent"),
+        sum("missed")
+    );
+}
+
 fn free_address() -> String {
     UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
 }
