@@ -3,6 +3,9 @@
 //! Each wake-up first takes what has arrived, then lets deadlines expire, then asks the user. In
 //! this order a process that was stopped for a while does not take a peer for dead whose frames are
 //! there.
+//!
+//! A frame that the port fails on is given up, and the station is told so, before the run ends with
+//! the port's error: a station that is run again goes on where it was.
 
 use crate::clock;
 use crate::port::{Port, PortError};
@@ -36,6 +39,16 @@ pub enum Stopped {
     Satisfied,
 }
 
+/// What comes of a run while its interface is down.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum OnDown {
+    /// It ends with [`PortError::Down`].
+    #[default]
+    End,
+    /// It goes on: each frame is given up, nothing arrives, and all is well when it is up again.
+    Outlast,
+}
+
 /// What a runner has done so far, and how well it kept time.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Counts {
@@ -45,6 +58,8 @@ pub struct Counts {
     pub sent: u64,
     /// Frames the port did not take.
     pub given_up: u64,
+    /// Times that the port was down when it was used.
+    pub down: u64,
     /// Deadlines that came.
     pub deadlines: u64,
     /// The latest that a deadline was looked at.
@@ -54,14 +69,21 @@ pub struct Counts {
 /// Drives stations on ports.
 #[derive(Clone, Debug, Default)]
 pub struct Runner {
+    on_down: OnDown,
     counts: Counts,
 }
 
 impl Runner {
-    /// A runner that has done nothing yet.
+    /// A runner that has done nothing yet, and whose runs end when the interface is down.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// A runner that has done nothing yet.
+    #[must_use]
+    pub fn with(on_down: OnDown) -> Self {
+        Self { on_down, ..Self::default() }
     }
 
     /// What it has done so far, in all runs.
@@ -107,6 +129,25 @@ impl Runner {
         }
     }
 
+    /// One round, for a user with a loop of its own: sends what the station wants sent, takes what
+    /// has arrived, and lets deadlines expire. Waits until `until` or the next deadline at the
+    /// longest.
+    ///
+    /// # Errors
+    /// What the port said.
+    pub fn round<S: Station>(
+        &mut self,
+        station: &mut S,
+        port: &mut dyn Port,
+        until: Instant,
+    ) -> Result<(), PortError> {
+        self.transmit(station, port)?;
+        let due = station.deadline().map_or(Instant::MAX, |deadline| deadline.at);
+        self.receive(station, port, due.min(until))?;
+        self.expire(station, clock::now());
+        self.transmit(station, port)
+    }
+
     /// Waits for frames until `wake`, and takes all that are there, up to a batch.
     fn receive<S: Station>(
         &mut self,
@@ -116,7 +157,15 @@ impl Runner {
     ) -> Result<(), PortError> {
         let mut wait = wake;
         for _ in 0..BATCH {
-            let Some(arrival) = port.receive(wait)? else { return Ok(()) };
+            let arrival = match port.receive(wait) {
+                Ok(Some(arrival)) => arrival,
+                Ok(None) => return Ok(()),
+                Err(error) => {
+                    self.outlast(error)?;
+                    clock::sleep_until(wait.min(clock::now() + STOP_LATENCY));
+                    return Ok(());
+                }
+            };
             // The station is told the time at which it is called, not the frame's stamp, since its
             // time may not go backwards.
             station.receive(clock::now(), arrival.frame);
@@ -135,19 +184,40 @@ impl Runner {
         }
     }
 
-    fn transmit<S: Station>(
+    /// Sends all that the station wants sent.
+    ///
+    /// # Errors
+    /// What the port said.
+    pub fn transmit<S: Station>(
         &mut self,
         station: &mut S,
         port: &mut dyn Port,
     ) -> Result<(), PortError> {
         while let Some(frame) = station.poll() {
-            let outcome = port.send(&frame)?;
+            let (outcome, error) = match port.send(&frame) {
+                Ok(outcome) => (outcome, None),
+                Err(error) => (Transmission::GivenUp, Some(error)),
+            };
             match outcome {
                 Transmission::Sent => self.counts.sent += 1,
                 Transmission::GivenUp | Transmission::Refused => self.counts.given_up += 1,
             }
             station.transmitted(clock::now(), outcome);
+            if let Some(error) = error {
+                // Not at once again: what is given up may be tried without end.
+                return self.outlast(error);
+            }
         }
         Ok(())
+    }
+
+    fn outlast(&mut self, error: PortError) -> Result<(), PortError> {
+        match (self.on_down, error) {
+            (OnDown::Outlast, PortError::Down(_)) => {
+                self.counts.down += 1;
+                Ok(())
+            }
+            (_, error) => Err(error),
+        }
     }
 }

@@ -38,7 +38,13 @@ impl Shared {
 
     fn join(&self, addr: Option<Mac>) -> usize {
         let mut queues = self.queues();
-        queues.push(Queue { addr, waiting: VecDeque::new(), overrun: 0, is_open: true });
+        let queue = Queue { addr, waiting: VecDeque::new(), overrun: 0, is_open: true };
+        // The place of one that left, so that stations may come and go for ever.
+        if let Some(place) = queues.iter().position(|queue| !queue.is_open) {
+            queues[place] = queue;
+            return place;
+        }
+        queues.push(queue);
         queues.len() - 1
     }
 
@@ -216,6 +222,20 @@ mod tests {
         assert_eq!([heard(&mut a), heard(&mut b), heard(&mut c)], [0, 2, 1]);
         assert_eq!(core::iter::from_fn(|| tap.receive(Instant::ZERO)).count(), 2);
         assert_eq!((a.counts().sent, b.counts().received), (2, 2));
+    }
+
+    #[test]
+    fn a_station_that_comes_after_one_that_left_takes_its_place() {
+        let hub = Hub::new(4);
+        let [one, two] = [1, 2].map(Mac::local);
+        let mut stays = hub.port(one);
+        for _ in 0..100 {
+            let mut comes = hub.port(two);
+            stays.send(&frame(two, one)).unwrap();
+            assert!(comes.receive(Instant::ZERO).unwrap().is_some());
+            assert!(comes.receive(Instant::ZERO).unwrap().is_none(), "what was for the last one");
+        }
+        assert_eq!(hub.shared.queues().len(), 2);
     }
 
     #[test]

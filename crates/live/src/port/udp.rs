@@ -108,6 +108,7 @@ impl Udp {
                 Ok(Transmission::Sent)
             }
             Err(error) if is_full(&error) => Ok(Transmission::GivenUp),
+            Err(error) if is_down(&error) => Err(PortError::Down(self.name.clone())),
             Err(error) => Err(PortError::system("send a datagram")(error)),
         }
     }
@@ -153,6 +154,10 @@ impl Udp {
 
 fn is_here(address: SocketAddr) -> bool {
     address.ip().is_loopback()
+}
+
+fn is_down(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::ENETDOWN | libc::ENETUNREACH))
 }
 
 fn is_full(error: &io::Error) -> bool {

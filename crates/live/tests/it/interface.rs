@@ -3,10 +3,14 @@
 use crate::namespace::{INTERFACE, Namespaces};
 use crate::session::converse;
 use crate::{A, B, C, frame, number, numbers};
+use bytes::Bytes;
 use live::clock;
 use live::interface::{Interface, Kind, in_namespace};
 use live::port::{AfPacket, AfPacketParams, Port, PortError, Stamp, Wait};
+use live::runner::{OnDown, Runner};
 use live::tap::{Tap, TapParams};
+use stack::messaging::{Address, Failure, Params as MessagingParams, Side};
+use stack::profile::Messenger;
 use stack::station::Frame;
 use std::time::Duration;
 use wire::addr::Mac;
@@ -161,4 +165,35 @@ fn an_interface_taken_down_ends_the_port() {
     namespaces.down();
     let error = one.send(&frame(B, A, 4, 1)).unwrap_err();
     assert!(matches!(error, PortError::Down(name) if name == INTERFACE));
+}
+
+#[test]
+fn messages_fail_while_the_interface_is_down_and_arrive_when_it_is_up_again() {
+    let Some(namespaces) = Namespaces::make() else { return };
+    namespaces.up();
+    let [a, b] = &namespaces.names;
+    let mut port = AfPacket::open(&params(a, A)).unwrap();
+    let mut other = AfPacket::open(&params(b, B)).unwrap();
+    let mut one = Messenger::new(A, MessagingParams::lan()).unwrap();
+    assert!(one.sockets.open(clock::now(), 4).is_accepted());
+    let mut runner = Runner::with(OnDown::Outlast);
+    let mut transmit = |runner: &mut Runner| {
+        let to = Address { station: B, socket: 4 };
+        let data = Bytes::from_static(b"x");
+        assert!(one.sockets.transmit(clock::now(), 4, to, data).is_accepted());
+        runner.round(&mut one, &mut port, Instant::ZERO).unwrap();
+        one.sockets.failure(4, Side::Transmit)
+    };
+    assert_eq!(transmit(&mut runner), None);
+    namespaces.down();
+    for _ in 0..3 {
+        assert_eq!(transmit(&mut runner), Some(Failure::NotTransmitted));
+    }
+    let counts = runner.counts();
+    assert_eq!((counts.sent, counts.given_up), (1, 3));
+    assert!(counts.down >= 3, "{} times", counts.down);
+    namespaces.up();
+    assert_eq!(transmit(&mut runner), None);
+    let heard = core::iter::from_fn(|| other.receive(Instant::ZERO).unwrap()).count();
+    assert_eq!(heard, 2);
 }

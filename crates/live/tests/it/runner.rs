@@ -2,8 +2,8 @@
 
 use crate::{A, B, frame, numbers};
 use live::clock;
-use live::port::{Hub, Port};
-use live::runner::{Control, Runner, Stopped};
+use live::port::{Arrival, Hub, Port, PortError};
+use live::runner::{Control, OnDown, Runner, Stopped};
 use stack::machine::Deadline;
 use stack::station::{Frame, Station, Transmission};
 use std::collections::VecDeque;
@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use wire::addr::Mac;
 use wire::time::Instant;
+use wire::units::BitRate;
 
 /// Answers each frame with the next number, and notes when it was called.
 #[derive(Default)]
@@ -98,4 +99,60 @@ fn a_run_ends_when_its_time_is_over_or_its_flag_is_set() {
         Control::Continue
     });
     assert_eq!(flagged.unwrap(), Stopped::Flagged);
+}
+
+/// A port that fails on its first frame and then works.
+struct Fails {
+    hub: live::port::InProcess,
+    left: u32,
+}
+
+impl Port for Fails {
+    fn name(&self) -> &str {
+        self.hub.name()
+    }
+
+    fn addr(&self) -> Mac {
+        self.hub.addr()
+    }
+
+    fn send(&mut self, frame: &Frame) -> Result<Transmission, PortError> {
+        if let Some(left) = self.left.checked_sub(1) {
+            self.left = left;
+            return Err(PortError::Down("wire0".to_owned()));
+        }
+        self.hub.send(frame)
+    }
+
+    fn receive(&mut self, until: Instant) -> Result<Option<Arrival>, PortError> {
+        self.hub.receive(until)
+    }
+
+    fn link_rate(&self) -> Option<BitRate> {
+        None
+    }
+
+    fn is_unbounded(&self) -> bool {
+        true
+    }
+
+    fn counts(&self) -> live::port::Counts {
+        self.hub.counts()
+    }
+}
+
+#[test]
+fn a_station_is_told_of_the_frame_on_which_its_port_failed_and_goes_on() {
+    for (runner, ends) in [(Runner::new(), true), (Runner::with(OnDown::Outlast), false)] {
+        let (hub, mut runner) = (Hub::new(100), runner);
+        let (mut a, mut b) = (Fails { hub: hub.port(A), left: 1 }, hub.port(B));
+        let outgoing = (0..3).map(|n| frame(B, A, 4, n)).collect();
+        let mut station = Echo { outgoing, ..Echo::default() };
+        assert_eq!(runner.transmit(&mut station, &mut a).is_err(), ends);
+        assert_eq!(station.outcomes, [Transmission::GivenUp]);
+        runner.round(&mut station, &mut a, Instant::ZERO).unwrap();
+        assert_eq!(numbers(&mut b), [1, 2]);
+        let counts = runner.counts();
+        assert_eq!((counts.sent, counts.given_up, counts.down), (2, 1, u64::from(!ends)));
+    }
 }
