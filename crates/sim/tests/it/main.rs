@@ -7,6 +7,7 @@ mod faults;
 mod host;
 mod messages;
 mod polling;
+mod refusals;
 mod runs;
 mod swarm;
 mod talker;

@@ -1,0 +1,137 @@
+//! ProNET-10's refused bit drives the `retry` option of TR-88-08: "When the token ring's frame
+//! acknowledgement bit shows that the destination did not receive a packet correctly, retry tells how
+//! many times the transmitter should transparently send the packet before declaring an error."
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail by panicking")]
+
+use bytes::Bytes;
+use core::time::Duration;
+use sim::medium::token_ring::{Params as Ring, TokenRing};
+use sim::world::World;
+use stack::machine::Deadline;
+use stack::messaging::{Address, Failure, Options, Params, Side, SideState};
+use stack::profile::{Messenger, Programmed};
+use stack::station::{Frame, Station, Transmission};
+use wire::addr::Mac;
+use wire::time::Instant;
+
+type Program = Box<dyn FnMut(&mut Messenger, Instant) -> Option<Instant>>;
+
+const SOCKET: u8 = 4;
+/// What the receiver's interface cannot take before this.
+const BUFFER_AT: Instant = Instant::from_nanos(1_000_000);
+
+/// A station whose interface has a buffer from some time on.
+struct Interface {
+    station: Programmed<Program>,
+    buffer_at: Instant,
+    now: Instant,
+}
+
+impl Station for Interface {
+    fn addr(&self) -> Mac {
+        self.station.addr()
+    }
+
+    fn receive(&mut self, now: Instant, frame: Frame) {
+        self.now = now;
+        self.station.receive(now, frame);
+    }
+
+    fn expire(&mut self, now: Instant) {
+        self.now = now;
+        self.station.expire(now);
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        let buffer = (self.now < self.buffer_at && self.buffer_at < Instant::MAX)
+            .then_some(Deadline { at: self.buffer_at, timer: "buffer" });
+        Deadline::earlier(self.station.deadline(), buffer)
+    }
+
+    fn poll(&mut self) -> Option<Frame> {
+        self.station.poll()
+    }
+
+    fn transmitted(&mut self, now: Instant, outcome: Transmission) {
+        self.now = now;
+        self.station.transmitted(now, outcome);
+    }
+
+    fn has_receive_buffer(&self) -> bool {
+        self.now >= self.buffer_at
+    }
+}
+
+fn station(number: u32, buffer_at: Instant, program: Program) -> Interface {
+    let messenger = Messenger::new(Mac::local(number), Params::lan()).unwrap();
+    Interface { station: Programmed::new(messenger, program), buffer_at, now: Instant::ZERO }
+}
+
+/// One message under these options to an interface that has a buffer from `buffer_at` on: the
+/// frames its sender put on the ring, its state and failure, and what was received.
+fn run(options: Options, buffer_at: Instant) -> (u64, SideState, Option<Failure>, usize) {
+    let sender = move |messenger: &mut Messenger, now| {
+        if messenger.sockets.open(now, SOCKET).is_accepted() {
+            assert!(messenger.sockets.option(SOCKET, options).is_accepted());
+            let to = Address { station: Mac::local(2), socket: SOCKET };
+            let data = Bytes::from_static(b"350 degrees");
+            assert!(messenger.sockets.transmit(now, SOCKET, to, data).is_accepted());
+        }
+        None
+    };
+    let receiver = |messenger: &mut Messenger, now| {
+        if messenger.sockets.open(now, SOCKET).is_accepted() {
+            let options = Options { pending_receives: 9, ..Options::plain() };
+            assert!(messenger.sockets.option(SOCKET, options).is_accepted());
+            while messenger.sockets.enable_reception(now, SOCKET, 100).is_accepted() {}
+        }
+        None
+    };
+    let stations = vec![
+        station(1, Instant::ZERO, Box::new(sender)),
+        station(2, buffer_at, Box::new(receiver)),
+    ];
+    let mut world =
+        World::new(TokenRing::new(Ring::pronet_10(2, 200.0)).unwrap(), stations).unwrap();
+    let mut frames = 0;
+    let end = Instant::ZERO + Duration::from_secs(2);
+    world.run(end, |passage| frames += u64::from(passage.source == 0)).unwrap();
+    let mut both = world.stations().iter().map(|interface| interface.station.messenger().clone());
+    let (sender, mut receiver) = (both.next().unwrap(), both.next().unwrap());
+    let state = sender.sockets.status(SOCKET, Side::Transmit).unwrap();
+    let taken = core::iter::from_fn(|| receiver.sockets.take(SOCKET)).count();
+    (frames, state, sender.sockets.failure(SOCKET, Side::Transmit), taken)
+}
+
+#[test]
+fn a_refused_datagram_is_sent_as_often_as_retry_says_and_then_fails() {
+    for transmissions in [1, 2, 7] {
+        let options = Options { transmissions, ..Options::plain() };
+        let failed = (SideState::Failed, Some(Failure::NotTransmitted), 0);
+        let (frames, state, failure, taken) = run(options, Instant::MAX);
+        assert_eq!((frames, (state, failure, taken)), (u64::from(transmissions), failed));
+    }
+}
+
+#[test]
+fn a_refused_datagram_goes_through_once_there_is_a_buffer() {
+    let options = Options { transmissions: u32::MAX, ..Options::plain() };
+    let (frames, state, failure, taken) = run(options, BUFFER_AT);
+    assert_eq!((state, failure, taken), (SideState::Idle, None, 1));
+    // Each attempt takes a frame of 37 bits and 8 (3 + 11) of data, 14.9 us, and the token's way
+    // round before it may be sent again: no more than 67 in the millisecond, and many.
+    assert!((10..=68).contains(&frames), "{frames} frames");
+}
+
+#[test]
+fn a_refused_acknowledged_message_is_sent_as_often_as_retry_says() {
+    for transmissions in [1, 3] {
+        let options = Options { acknowledged: true, transmissions, ..Options::plain() };
+        let (frames, state, failure, taken) = run(options, Instant::MAX);
+        let failed = (SideState::Failed, Some(Failure::NoAcknowledgement), 0);
+        assert_eq!((frames, (state, failure, taken)), (u64::from(transmissions), failed));
+    }
+    let options = Options { acknowledged: true, transmissions: 8, ..Options::plain() };
+    let (_, state, failure, taken) = run(options, BUFFER_AT);
+    assert_eq!((state, failure, taken), (SideState::Idle, None, 1));
+}
