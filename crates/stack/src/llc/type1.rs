@@ -45,6 +45,15 @@ pub struct Lpdu {
     pub packet: Packet,
 }
 
+impl Lpdu {
+    /// A UI: what becomes of a DL-UNITDATA request, which no machine need remember.
+    #[must_use]
+    pub fn ui(station: Mac, destination: Sap, source: Sap, mut data: Packet) -> Self {
+        data.prepend(&[destination.0, source.0, UI]);
+        Self { station, packet: data }
+    }
+}
+
 /// What a user asks for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Request {
@@ -161,6 +170,18 @@ impl Type1 {
         self.open.remove(&sap);
     }
 
+    /// The destination and source SAP of a UI for one open SAP, taken off it: what it would deliver,
+    /// without a stay in its queue. Anything else is left as it is, for [`Machine::receive`].
+    pub fn read_ui(&self, packet: &mut Packet) -> Option<(Sap, Sap)> {
+        let [dsap, ssap, control] = packet.first()?;
+        let is_ui = control & !POLL_FINAL == UI && ssap & RESPONSE == 0;
+        if !is_ui || !self.open.contains(&Sap(dsap)) {
+            return None;
+        }
+        packet.strip(3)?;
+        Some((Sap(dsap), Sap(ssap)))
+    }
+
     fn send(&mut self, station: Mac, header: [u8; 3], mut packet: Packet) {
         packet.prepend(&header);
         self.outputs.push_back(Output::Send(Lpdu { station, packet }));
@@ -206,7 +227,8 @@ impl Machine for Type1 {
     fn request(&mut self, _now: Instant, request: Request) {
         match request {
             Request::Unitdata { station, destination, source, data } => {
-                self.send(station, [destination.0, source.0, UI], data);
+                let lpdu = Lpdu::ui(station, destination, source, data);
+                self.outputs.push_back(Output::Send(lpdu));
             }
             Request::Test { station, destination, data } => {
                 self.send(station, [destination.0, Sap::NULL.0, TEST | POLL_FINAL], data);

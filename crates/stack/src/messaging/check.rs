@@ -1,16 +1,16 @@
 //! The CRC at the end of messages, and which LPDUs it is looked for in before LLC sees them.
 
-use bytes::{BufMut, BytesMut};
+use bytes::{BufMut, Bytes, BytesMut};
 use wire::crc16::{CHECK_OCTETS, Crc16};
 use wire::llc::{Control, POLL_FINAL, RESPONSE};
 use wire::packet::Packet;
 
 /// The message followed by its CRC.
-pub(super) fn with_crc(data: &[u8]) -> Packet {
+pub(super) fn with_crc(data: &[u8]) -> Bytes {
     let mut octets = BytesMut::with_capacity(data.len() + CHECK_OCTETS);
     octets.put_slice(data);
     octets.put_slice(&Crc16::of(data).octets());
-    Packet::new(octets.freeze())
+    octets.freeze()
 }
 
 /// Whether an LSDU ends with its CRC.
@@ -37,7 +37,6 @@ pub(super) fn command_for(packet: &Packet) -> Option<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bytes::Bytes;
 
     #[test]
     fn an_lsdu_without_room_for_a_crc_has_none() {
@@ -45,7 +44,7 @@ mod tests {
         assert!(!is_good(&Packet::new(Bytes::from_static(&[0xFF]))));
         // The code over no octets is FFFF, and that is its check octets.
         assert!(is_good(&Packet::new(Bytes::from_static(&[0xFF, 0xFF]))));
-        assert!(is_good(&with_crc(b"123456789")));
+        assert!(is_good(&Packet::new(with_crc(b"123456789"))));
     }
 
     #[test]

@@ -18,19 +18,31 @@ pub(super) enum Whose {
     Answer,
 }
 
+/// What waits: a message without acknowledgement is made a frame when its turn comes, so that no
+/// more than its name is moved about until then.
+#[derive(Clone, Debug)]
+pub(super) enum Waiting {
+    /// A message without acknowledgement.
+    Datagram(OperationId),
+    /// A command of LLC type 3.
+    Command(Ticket, Box<Lpdu>),
+    /// An answer of LLC's.
+    Answer(Box<Lpdu>),
+}
+
 #[derive(Clone, Default, Debug)]
 pub(super) struct Queues {
     /// By priority.
-    waiting: [VecDeque<(Whose, Lpdu)>; 8],
+    waiting: [VecDeque<Waiting>; 8],
     /// What goes before all.
-    answers: VecDeque<Lpdu>,
+    answers: VecDeque<Box<Lpdu>>,
 }
 
 impl Queues {
     /// Puts a frame behind those of its priority.
-    pub(super) fn put(&mut self, priority: Priority, whose: Whose, lpdu: Lpdu) {
+    pub(super) fn put(&mut self, priority: Priority, waiting: Waiting) {
         if let Some(queue) = self.waiting.get_mut(usize::from(priority.number())) {
-            queue.push_back((whose, lpdu));
+            queue.push_back(waiting);
         }
     }
 
@@ -39,15 +51,15 @@ impl Queues {
     pub(super) fn answer(&mut self, lpdu: Lpdu) -> bool {
         let has_room = self.answers.len() < MOST_ANSWERS;
         if has_room {
-            self.answers.push_back(lpdu);
+            self.answers.push_back(Box::new(lpdu));
         }
         has_room
     }
 
     /// The next frame.
-    pub(super) fn next(&mut self) -> Option<(Whose, Lpdu)> {
+    pub(super) fn next(&mut self) -> Option<Waiting> {
         if let Some(lpdu) = self.answers.pop_front() {
-            return Some((Whose::Answer, lpdu));
+            return Some(Waiting::Answer(lpdu));
         }
         self.waiting.iter_mut().rev().find_map(VecDeque::pop_front)
     }
@@ -55,7 +67,7 @@ impl Queues {
     /// Takes back the frame of a message without acknowledgement, if it still waits.
     pub(super) fn take_back(&mut self, priority: Priority, id: OperationId) {
         if let Some(queue) = self.waiting.get_mut(usize::from(priority.number())) {
-            queue.retain(|(whose, _)| *whose != Whose::Datagram(id));
+            queue.retain(|waiting| !matches!(waiting, Waiting::Datagram(other) if *other == id));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The machine: sockets above LLC types 1 and 3 above the queues.
 
 use super::check;
-use super::queue::{Queues, Whose};
+use super::queue::{Queues, Waiting, Whose};
 use super::socket::{OperationId, Options, Priority, Receive, Socket, Transmit};
 use super::{
     Address, Completion, Counters, Failure, Indication, Message, Outcome, Params, Side, SideState,
@@ -97,8 +97,6 @@ impl Messaging {
         &self.datagrams
     }
 
-    // ---- operations -------------------------------------------------------------------------------
-
     /// Opens a socket with [`Options::plain`].
     pub fn open(&mut self, now: Instant, socket: u8) -> Outcome {
         if !is_socket(socket) {
@@ -171,7 +169,7 @@ impl Messaging {
             id,
             sequence: open.accepted,
             to,
-            data: if options.crc { check::with_crc(&data) } else { Packet::new(data) },
+            data: if options.crc { check::with_crc(&data) } else { data },
             priority: options.priority,
             acknowledged: options.acknowledged,
             in_progress: false,
@@ -279,8 +277,6 @@ impl Messaging {
         self.settle(now);
     }
 
-    // ---- transmissions ----------------------------------------------------------------------------
-
     fn transmission(&mut self, id: OperationId) -> Option<&mut Transmit> {
         let open = self.sockets.get_mut(&id.socket)?;
         open.transmits.iter_mut().find(|transmit| transmit.id == id)
@@ -290,25 +286,25 @@ impl Messaging {
     fn send(&mut self, now: Instant, id: OperationId) {
         let Some(transmit) = self.transmission(id) else { return };
         transmit.again = None;
-        let (to, data, priority) = (transmit.to, transmit.data.clone(), transmit.priority);
-        let (local, remote) = (sap(id.socket), sap(to.socket));
-        if transmit.acknowledged {
-            let transmissions = transmit.left;
-            let association = association(local, to.station, remote, priority);
-            let id = id.request();
-            let request = type3::Request::DataAck { id, association, transmissions, data };
-            return self.acknowledged.request(now, request);
+        let (to, priority) = (transmit.to, transmit.priority);
+        if !transmit.acknowledged {
+            return self.queues.put(priority, Waiting::Datagram(id));
         }
-        let (station, destination, source) = (to.station, remote, local);
-        let request = type1::Request::Unitdata { station, destination, source, data };
-        self.datagrams.request(now, request);
-        while let Some(output) = self.datagrams.poll() {
-            if let Output::Send(type1::Lpdu { station, packet }) = output {
-                let priority_number = priority.number();
-                let lpdu = Lpdu { station, priority: priority_number, packet, ticket: None };
-                self.queues.put(priority, Whose::Datagram(id), lpdu);
-            }
-        }
+        let (transmissions, data) = (transmit.left, Packet::new(transmit.data.clone()));
+        let association = association(sap(id.socket), to.station, sap(to.socket), priority);
+        let id = id.request();
+        let request = type3::Request::DataAck { id, association, transmissions, data };
+        self.acknowledged.request(now, request);
+    }
+
+    /// The UI that a transmission without acknowledgement goes out as.
+    fn ui(&mut self, id: OperationId) -> Option<Lpdu> {
+        let transmit = self.transmission(id)?;
+        transmit.in_progress = true;
+        let (to, data) = (transmit.to, Packet::new(transmit.data.clone()));
+        let (priority, source) = (transmit.priority.number(), sap(id.socket));
+        let type1::Lpdu { packet, .. } = type1::Lpdu::ui(to.station, sap(to.socket), source, data);
+        Some(Lpdu { station: to.station, priority, packet, ticket: None })
     }
 
     fn datagram_transmitted(&mut self, now: Instant, id: OperationId, outcome: Transmission) {
@@ -383,8 +379,6 @@ impl Messaging {
         Some(transmit)
     }
 
-    // ---- receptions -------------------------------------------------------------------------------
-
     /// Tells LLC type 3 what buffer the next LSDU for a socket meets.
     fn tell_buffer(&mut self, now: Instant, socket: u8) {
         let Some(open) = self.sockets.get(&socket) else { return };
@@ -439,8 +433,6 @@ impl Messaging {
         wants_crc && data.strip(3).is_some() && !data.is_empty() && !check::is_good(&data)
     }
 
-    // ---- the loop ---------------------------------------------------------------------------------
-
     /// Moves everything that LLC has to say until it is silent.
     fn settle(&mut self, now: Instant) {
         loop {
@@ -468,7 +460,7 @@ impl Messaging {
     fn enqueue(&mut self, lpdu: Lpdu) {
         let priority = Priority::new(lpdu.priority).unwrap_or(Priority::HIGHEST);
         match lpdu.ticket {
-            Some(ticket) => self.queues.put(priority, Whose::Command(ticket), lpdu),
+            Some(ticket) => self.queues.put(priority, Waiting::Command(ticket, Box::new(lpdu))),
             None => self.counters.answers_dropped += u64::from(!self.queues.answer(lpdu)),
         }
     }
@@ -540,7 +532,11 @@ impl Machine for Messaging {
         match request {}
     }
 
-    fn receive(&mut self, now: Instant, lpdu: Lpdu) {
+    fn receive(&mut self, now: Instant, mut lpdu: Lpdu) {
+        if let Some((destination, source)) = self.datagrams.read_ui(&mut lpdu.packet) {
+            let from = Address { station: lpdu.station, socket: source.0 };
+            return self.datagram(now, destination.0, from, lpdu.packet);
+        }
         if !check::is_acknowledged(&lpdu.packet) {
             let Lpdu { station, packet, .. } = lpdu;
             self.datagrams.receive(now, type1::Lpdu { station, packet });
@@ -578,16 +574,24 @@ impl Machine for Messaging {
         if self.ahead.is_some() {
             return None;
         }
-        let (whose, lpdu) = self.queues.next()?;
-        self.ahead = Some(whose);
-        let id = match whose {
-            Whose::Datagram(id) => Some(id),
-            Whose::Command(ticket) => ticket.request.map(OperationId::of_request),
-            Whose::Answer => None,
-        };
-        if let Some(transmit) = id.and_then(|id| self.transmission(id)) {
-            transmit.in_progress = true;
+        loop {
+            let (whose, lpdu) = match self.queues.next()? {
+                Waiting::Datagram(id) => {
+                    // One that was taken back has left the queue as well.
+                    let Some(lpdu) = self.ui(id) else { continue };
+                    (Whose::Datagram(id), lpdu)
+                }
+                Waiting::Command(ticket, lpdu) => {
+                    let id = ticket.request.map(OperationId::of_request);
+                    if let Some(transmit) = id.and_then(|id| self.transmission(id)) {
+                        transmit.in_progress = true;
+                    }
+                    (Whose::Command(ticket), *lpdu)
+                }
+                Waiting::Answer(lpdu) => (Whose::Answer, *lpdu),
+            };
+            self.ahead = Some(whose);
+            return Some(Output::Send(lpdu));
         }
-        Some(Output::Send(lpdu))
     }
 }

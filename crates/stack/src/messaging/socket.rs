@@ -1,9 +1,9 @@
 //! A socket: its options, and the operations on each of its sides.
 
 use super::{Address, Completion, Message};
+use bytes::Bytes;
 use core::time::Duration;
 use std::collections::VecDeque;
-use wire::packet::Packet;
 use wire::time::Instant;
 
 /// 0 (lowest) to 7 (highest).
@@ -99,7 +99,7 @@ pub(super) struct Transmit {
     pub(super) sequence: u64,
     pub(super) to: Address,
     /// The LSDU, CRC included.
-    pub(super) data: Packet,
+    pub(super) data: Bytes,
     pub(super) priority: Priority,
     pub(super) acknowledged: bool,
     pub(super) in_progress: bool,
