@@ -14,7 +14,7 @@ use core::time::Duration;
 use stack::station::{Station, Transmission};
 use wire::time::Instant;
 
-/// Frames taken at one wake-up before deadlines are looked at again.
+/// Frames taken at one wake-up, or sent, before deadlines are looked at again.
 const BATCH: u32 = 64;
 /// How long the loop may not look at its stop flag.
 const STOP_LATENCY: Duration = Duration::from_millis(20);
@@ -114,7 +114,7 @@ impl Runner {
             self.expire(station, now);
             self.transmit(station, port)?;
             let control = on_wake(station, now);
-            self.transmit(station, port)?;
+            let is_silent = self.transmit(station, port)?;
             if control == Control::Stop {
                 return Ok(Stopped::Satisfied);
             }
@@ -125,6 +125,7 @@ impl Runner {
                 return Ok(Stopped::Ended);
             }
             let due = station.deadline().map_or(Instant::MAX, |deadline| deadline.at);
+            let due = if is_silent { due } else { Instant::ZERO };
             self.receive(station, port, due.min(until).min(now + STOP_LATENCY))?;
         }
     }
@@ -141,11 +142,12 @@ impl Runner {
         port: &mut dyn Port,
         until: Instant,
     ) -> Result<(), PortError> {
-        self.transmit(station, port)?;
+        let is_silent = self.transmit(station, port)?;
         let due = station.deadline().map_or(Instant::MAX, |deadline| deadline.at);
+        let due = if is_silent { due } else { Instant::ZERO };
         self.receive(station, port, due.min(until))?;
         self.expire(station, clock::now());
-        self.transmit(station, port)
+        self.transmit(station, port).map(drop)
     }
 
     /// Waits for frames until `wake`, and takes all that are there, up to a batch.
@@ -184,7 +186,8 @@ impl Runner {
         }
     }
 
-    /// Sends all that the station wants sent.
+    /// Sends what the station wants to send, up to a batch, so that one that always has more still
+    /// hears and keeps its deadlines; says whether that was all.
     ///
     /// # Errors
     /// What the port said.
@@ -192,8 +195,9 @@ impl Runner {
         &mut self,
         station: &mut S,
         port: &mut dyn Port,
-    ) -> Result<(), PortError> {
-        while let Some(frame) = station.poll() {
+    ) -> Result<bool, PortError> {
+        for _ in 0..BATCH {
+            let Some(frame) = station.poll() else { return Ok(true) };
             let (outcome, error) = match port.send(&frame) {
                 Ok(outcome) => (outcome, None),
                 Err(error) => (Transmission::GivenUp, Some(error)),
@@ -205,10 +209,10 @@ impl Runner {
             station.transmitted(clock::now(), outcome);
             if let Some(error) = error {
                 // Not at once again: what is given up may be tried without end.
-                return self.outlast(error);
+                return self.outlast(error).map(|()| true);
             }
         }
-        Ok(())
+        Ok(false)
     }
 
     fn outlast(&mut self, error: PortError) -> Result<(), PortError> {

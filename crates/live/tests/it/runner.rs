@@ -156,3 +156,44 @@ fn a_station_is_told_of_the_frame_on_which_its_port_failed_and_goes_on() {
         assert_eq!((counts.sent, counts.given_up, counts.down), (2, 1, u64::from(!ends)));
     }
 }
+
+/// Always has one more frame to send.
+struct Flood {
+    sent: u64,
+    heard: bool,
+}
+
+impl Station for Flood {
+    fn addr(&self) -> Mac {
+        A
+    }
+
+    fn receive(&mut self, _now: Instant, _frame: Frame) {
+        self.heard = true;
+    }
+
+    fn expire(&mut self, _now: Instant) {}
+
+    fn deadline(&self) -> Option<Deadline> {
+        None
+    }
+
+    fn poll(&mut self) -> Option<Frame> {
+        // An end, should the runner have none.
+        self.sent += 1;
+        (self.sent < 1_000_000).then(|| frame(B, A, 4, 0))
+    }
+}
+
+#[test]
+fn a_station_that_always_has_more_to_send_still_hears_and_can_be_stopped() {
+    let hub = Hub::new(10);
+    let (mut a, mut b) = (hub.port(A), hub.port(B));
+    b.send(&frame(A, B, 4, 1)).unwrap();
+    let mut station = Flood { sent: 0, heard: false };
+    let stopped = Runner::new().run(&mut station, &mut a, Instant::MAX, &RUNNING, |station, _| {
+        if station.heard { Control::Stop } else { Control::Continue }
+    });
+    assert_eq!(stopped.unwrap(), Stopped::Satisfied);
+    assert!(station.sent < 1_000, "{} frames before it heard one", station.sent);
+}
