@@ -106,9 +106,9 @@ impl Socket {
         Ok(statistics.tp_drops)
     }
 
-    /// Asks for the kernel's stamp with each datagram.
-    pub(crate) fn stamp(&self) -> io::Result<()> {
-        self.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1_i32)
+    /// Asks for the kernel's stamp with each datagram, or asks for it no more.
+    pub(crate) fn stamp(&self, wanted: bool) -> io::Result<()> {
+        self.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, i32::from(wanted))
     }
 
     /// Lets the kernel pass over every frame that this program does not return a length for.
@@ -174,6 +174,39 @@ impl Socket {
         }
     }
 
+    /// Sends one piece.
+    pub(crate) fn send_whole(&self, octets: &[u8]) -> io::Result<()> {
+        loop {
+            let (pointer, count) = (octets.as_ptr().cast(), octets.len());
+            // SAFETY: the pointer and the length are those of `octets`, which outlives the call.
+            let sent = unsafe { libc::send(self.fd(), pointer, count, libc::MSG_NOSIGNAL) };
+            if sent >= 0 {
+                return Ok(());
+            }
+            let error = io::Error::last_os_error();
+            if error.kind() != io::ErrorKind::Interrupted {
+                return Err(error);
+            }
+        }
+    }
+
+    /// The next datagram, if one is there, and nothing beside it: what `recv` can tell.
+    fn receive_bare(&self, buffer: &mut [u8]) -> io::Result<Option<Received>> {
+        let flags = libc::MSG_DONTWAIT | libc::MSG_TRUNC;
+        let (pointer, room) = (buffer.as_mut_ptr().cast(), buffer.len());
+        // SAFETY: the pointer and the length are those of `buffer`, which nothing else touches.
+        let received = unsafe { libc::recv(self.fd(), pointer, room, flags) };
+        let Ok(original_octets) = usize::try_from(received) else { return nothing_there() };
+        Ok(Some(Received {
+            octets: original_octets.min(buffer.len()),
+            original_octets,
+            wall_nanos: None,
+            vlan: None,
+            from: None,
+            outgoing: false,
+        }))
+    }
+
     /// The next datagram, if one is there. One longer than the buffer is cut.
     pub(crate) fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<Received>> {
         let mut control: Control = [0; 32];
@@ -192,13 +225,7 @@ impl Socket {
         // SAFETY: `message` points to `name`, `buffer` and `control` with their right lengths, and
         // nothing else touches them during the call.
         let received = unsafe { libc::recvmsg(self.fd(), &raw mut message, flags) };
-        let Ok(original_octets) = usize::try_from(received) else {
-            let error = io::Error::last_os_error();
-            return match error.kind() {
-                io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => Ok(None),
-                _ => Err(error),
-            };
-        };
+        let Ok(original_octets) = usize::try_from(received) else { return nothing_there() };
         let (wall_nanos, vlan) = ancillary(&message);
         Ok(Some(Received {
             octets: original_octets.min(buffer.len()),
@@ -229,8 +256,27 @@ impl Socket {
         until: Instant,
         wait: Wait,
     ) -> io::Result<Option<Received>> {
+        self.ask_until(until, wait, || self.receive(buffer))
+    }
+
+    /// The same without stamp, tag and sender.
+    pub(crate) fn receive_bare_until(
+        &self,
+        buffer: &mut [u8],
+        until: Instant,
+        wait: Wait,
+    ) -> io::Result<Option<Received>> {
+        self.ask_until(until, wait, || self.receive_bare(buffer))
+    }
+
+    fn ask_until(
+        &self,
+        until: Instant,
+        wait: Wait,
+        mut ask: impl FnMut() -> io::Result<Option<Received>>,
+    ) -> io::Result<Option<Received>> {
         loop {
-            if let Some(received) = self.receive(buffer)? {
+            if let Some(received) = ask()? {
                 return Ok(Some(received));
             }
             if clock::now() >= until {
@@ -252,6 +298,15 @@ impl Socket {
 impl From<UdpSocket> for Socket {
     fn from(socket: UdpSocket) -> Self {
         Self(socket.into())
+    }
+}
+
+/// What the system's last error means for a receiver that does not wait.
+fn nothing_there() -> io::Result<Option<Received>> {
+    let error = io::Error::last_os_error();
+    match error.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => Ok(None),
+        _ => Err(error),
     }
 }
 
@@ -373,7 +428,7 @@ mod tests {
         let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
         let to = receiver.local_addr().unwrap();
         let receiver = Socket::from(receiver);
-        receiver.stamp().unwrap();
+        receiver.stamp(true).unwrap();
         let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
         let from = sender.local_addr().unwrap();
         let parts = [IoSlice::new(b"head"), IoSlice::new(b"payload")];

@@ -1,18 +1,19 @@
 //! A station on a LAN interface: whole 802.3 frames through a raw socket of Linux.
 //!
-//! A filter in the kernel lets through frames with a length field and no VLAN, so that the host's
-//! own IP traffic never reaches the socket. (A socket bound to the protocol of LLC frames would do
-//! without a filter, but gets the frames of all VLANs, their tags already taken out.) Frames are
-//! padded to 60 octets here; the FCS is the interface's.
+//! Frames of VLANs never reach the port, nor does the host's own IP traffic: a filter in the kernel
+//! passes over them. A station with the interface's own address has a socket bound to the protocol of
+//! LLC frames, which costs a third less than one bound to all protocols, for which each frame is cloned.
+//! It gets nothing from an interface that belongs to a bridge or a bond, which take each frame before.
+//! Frames are padded to 60 octets here; the FCS is the interface's.
 
-use super::{Arrival, Counts, MOST_PASSED_OVER, Port, PortError, Wait};
+use super::{Arrival, Counts, MOST_PASSED_OVER, Port, PortError, Stamp, Wait};
 use crate::clock::{self, Converter};
 use crate::interface::{Interface, Kind, in_namespace};
 use crate::socket::{Received, Socket};
 use bytes::Bytes;
 use core::cell::Cell;
 use core::time::Duration;
-use stack::station::{Frame, Transmission, destination, source};
+use stack::station::{Frame, Transmission};
 use std::io::{self, IoSlice};
 use wire::addr::Mac;
 use wire::time::Instant;
@@ -20,11 +21,12 @@ use wire::units::BitRate;
 
 /// The shortest frame without FCS (ISO 8802-3: 64 octets with it).
 const SHORTEST_FRAME: usize = 60;
-const PADDING: [u8; SHORTEST_FRAME] = [0; SHORTEST_FRAME];
+/// Frames up to this length are put together before they are handed over.
+const LONGEST_JOINED: usize = 256;
 /// Octets of a MAC header.
 const MAC_HEADER: usize = 14;
 /// The largest length field; beyond it stand types.
-const LARGEST_LENGTH: u32 = 1_500;
+const LARGEST_LENGTH: u16 = 1_500;
 /// What the kernel may keep for this port while its thread is busy.
 const RECEIVE_BUFFER_OCTETS: i32 = 4 << 20;
 /// How long a send waits for room in the interface's queue: eight of the longest frames at 10
@@ -54,6 +56,7 @@ pub struct AfPacket {
     station: Mac,
     wait: Wait,
     converter: Converter,
+    stamp: Stamp,
     counts: Counts,
     /// Frames the kernel dropped, as far as it was asked.
     overrun: Cell<u64>,
@@ -82,6 +85,7 @@ impl AfPacket {
             station,
             wait: params.wait,
             converter: Converter::new(),
+            stamp: Stamp::Kernel,
             counts: Counts::default(),
             overrun: Cell::new(0),
             buffer: vec![0; interface.mtu.max(1_500) + MAC_HEADER],
@@ -94,7 +98,7 @@ impl AfPacket {
     /// Everything is set before the socket is bound: until then it hears nothing.
     fn prepare(&self, groups: &[Mac]) -> io::Result<()> {
         let (socket, index) = (&self.socket, self.interface.index);
-        socket.stamp()?;
+        socket.stamp(true)?;
         socket.wait_for_room(WAIT_FOR_ROOM)?;
         socket.room_for_receiving(RECEIVE_BUFFER_OCTETS)?;
         socket.set(libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, 1_i32)?;
@@ -107,8 +111,26 @@ impl AfPacket {
         for group in groups {
             socket.join(index, libc::PACKET_MR_MULTICAST, *group)?;
         }
+        if self.station == self.interface.mac {
+            socket.filter(&not_of_others())?;
+            return socket.bind_interface(index, libc::ETH_P_802_2 as u16);
+        }
         socket.filter(&plain_llc())?;
         socket.bind_interface(index, libc::ETH_P_ALL as u16)
+    }
+
+    /// Says who tells when frames arrive from now on: the kernel, as at the start, or this process.
+    ///
+    /// The kernel's stamp is earlier by the wake-up, but costs some 100 ns for each frame: it is
+    /// asked for the time of each, and hands it over in a call that takes longer.
+    ///
+    /// # Errors
+    /// What the system said.
+    pub fn stamp_by(&mut self, stamp: Stamp) -> Result<(), PortError> {
+        let wanted = self.socket.stamp(stamp == Stamp::Kernel);
+        wanted.map_err(PortError::system("ask for stamps"))?;
+        self.stamp = stamp;
+        Ok(())
     }
 
     /// The interface, as it was when the port was opened.
@@ -125,17 +147,64 @@ impl AfPacket {
         }
     }
 
+    /// Hands a frame to the kernel: a short one in one piece, since the kernel takes longer to read
+    /// a list of pieces than this process to copy them.
+    fn hand_over(&self, frame: &Frame) -> io::Result<()> {
+        let (head, payload) = (frame.head(), frame.payload());
+        let mut whole = [0; LONGEST_JOINED];
+        if frame.len() <= LONGEST_JOINED
+            && let Some((front, back)) = whole.split_at_mut_checked(head.len())
+            && let Some(back) = back.get_mut(..payload.len())
+        {
+            front.copy_from_slice(head);
+            back.copy_from_slice(payload);
+            let octets = frame.len().max(SHORTEST_FRAME);
+            return self.socket.send_whole(whole.get(..octets).unwrap_or_default());
+        }
+        self.socket.send(&[IoSlice::new(head), IoSlice::new(payload)], None)
+    }
+
+    /// The next frame that the kernel has, in the buffer, or `None` once the time is over.
+    fn next(&mut self, until: Instant) -> Result<Option<Received>, PortError> {
+        let received = match self.stamp {
+            Stamp::Kernel => self.socket.receive_until(&mut self.buffer, until, self.wait),
+            Stamp::User => self.socket.receive_bare_until(&mut self.buffer, until, self.wait),
+        };
+        received.map_err(|error| self.failed("receive a frame")(error))
+    }
+
     /// The frame in the buffer, if it is for this station.
     ///
     /// A veth end, and any interface in promiscuous mode, passes on what is for others as well.
     fn accept(&self, received: &Received) -> Option<Frame> {
         let octets = self.buffer.get(..received.octets)?;
-        let frame = Frame::new(Bytes::copy_from_slice(octets));
-        let to = destination(&frame)?;
-        let is_meant = to == self.station || to.is_group();
-        let is_own = source(&frame)? == self.station;
-        (is_meant && !is_own && !received.outgoing).then_some(frame)
+        let (to, rest) = octets.split_first_chunk::<6>()?;
+        let (from, rest) = rest.split_first_chunk::<6>()?;
+        let is_meant = *to == self.station.0 || Mac(*to).is_group();
+        let is_own = *from == self.station.0;
+        // For the kernel, all that is less than a type is a length.
+        let has_length = u16::from_be_bytes(*rest.first_chunk()?) <= LARGEST_LENGTH;
+        (is_meant && has_length && !is_own && !received.outgoing)
+            .then(|| Frame::new(Bytes::copy_from_slice(octets)))
     }
+}
+
+/// Classic BPF that keeps a frame whole unless the kernel takes it for another host's.
+///
+/// So it does with frames of VLANs that it has no interface for; by the time such a socket's filter is
+/// run their tags are gone. A tag of VLAN 0 is no more than a priority (IEEE 802.1Q).
+fn not_of_others() -> [libc::sock_filter; 4] {
+    const LOAD_WORD: u32 = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
+    const IF_EQUAL: u32 = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
+    const RETURN: u32 = libc::BPF_RET | libc::BPF_K;
+    let step = |code: u32, jt, jf, k| libc::sock_filter { code: code as u16, jt, jf, k };
+    let kind = (libc::SKF_AD_OFF + libc::SKF_AD_PKTTYPE) as u32;
+    [
+        step(LOAD_WORD, 0, 0, kind),
+        step(IF_EQUAL, 1, 0, u32::from(libc::PACKET_OTHERHOST)),
+        step(RETURN, 0, 0, u32::MAX),
+        step(RETURN, 0, 0, 0),
+    ]
 }
 
 /// Classic BPF that keeps a frame whole if it has a length field and belongs to no VLAN.
@@ -152,7 +221,7 @@ fn plain_llc() -> [libc::sock_filter; 7] {
     let tag = (libc::SKF_AD_OFF + libc::SKF_AD_VLAN_TAG) as u32;
     [
         step(LOAD_HALF, 0, 0, 12),
-        step(IF_GREATER, 4, 0, LARGEST_LENGTH),
+        step(IF_GREATER, 4, 0, u32::from(LARGEST_LENGTH)),
         step(LOAD_WORD, 0, 0, tag),
         step(AND, 0, 0, 0x0FFF),
         step(IF_EQUAL, 0, 1, 0),
@@ -175,13 +244,7 @@ impl Port for AfPacket {
         if frame.len() > limit {
             return Err(PortError::TooLong { octets: frame.len(), limit });
         }
-        let pad = SHORTEST_FRAME.saturating_sub(frame.len());
-        let parts = [
-            IoSlice::new(frame.head()),
-            IoSlice::new(frame.payload()),
-            IoSlice::new(PADDING.get(..pad).unwrap_or_default()),
-        ];
-        match self.socket.send(&parts, None) {
+        match self.hand_over(frame) {
             Ok(()) => {
                 self.counts.sent += 1;
                 Ok(Transmission::Sent)
@@ -199,8 +262,7 @@ impl Port for AfPacket {
 
     fn receive(&mut self, until: Instant) -> Result<Option<Arrival>, PortError> {
         for passed_over in 0_u64.. {
-            let received = self.socket.receive_until(&mut self.buffer, until, self.wait);
-            let received = received.map_err(|error| self.failed("receive a frame")(error))?;
+            let received = self.next(until)?;
             let now = clock::now();
             let is_last = received.is_none() || passed_over >= MOST_PASSED_OVER;
             if let Some(received) = received {

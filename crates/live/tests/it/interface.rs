@@ -115,6 +115,37 @@ fn a_port_takes_what_is_meant_for_it_and_a_tap_takes_everything() {
 }
 
 #[test]
+fn a_port_of_the_interfaces_own_address_passes_over_vlans_and_other_stations_as_well() {
+    let Some(namespaces) = Namespaces::make() else { return };
+    namespaces.up();
+    let [a, b] = &namespaces.names;
+    let mut one = AfPacket::open(&params(a, A)).unwrap();
+    let own = AfPacketParams { station: None, ..params(b, B) };
+    let mut other = AfPacket::open(&own).unwrap();
+    let to = other.addr();
+    assert_eq!(to, other.interface().mac);
+    for (n, to) in (0..).zip([to, C, Mac::BROADCAST]) {
+        one.send(&frame(to, A, 4, n)).unwrap();
+    }
+    for (n, control) in [(3, [0x60, 0x05]), (4, [0x60, 0x00])] {
+        let plain = frame(to, A, 4, n).to_bytes();
+        let tagged = [&plain[..12], &[0x81, 0x00], &control, &plain[12..]].concat();
+        one.send(&Frame::new(tagged.into())).unwrap();
+    }
+    // What is no length is a type, though the kernel takes it for a length up to 1,535.
+    let mut octets = frame(to, A, 4, 5).to_bytes().to_vec();
+    octets[12..14].copy_from_slice(&1_501_u16.to_be_bytes());
+    one.send(&Frame::new(octets.into())).unwrap();
+    one.send(&frame(to, A, 4, 6)).unwrap();
+    assert_eq!(numbers(&mut other), [0, 2, 4, 6]);
+
+    other.stamp_by(Stamp::User).unwrap();
+    one.send(&frame(to, A, 4, 7)).unwrap();
+    let arrival = other.receive(soon()).unwrap().unwrap();
+    assert_eq!((number(&arrival.frame), arrival.stamp), (7, Stamp::User));
+}
+
+#[test]
 fn a_tap_that_is_too_slow_says_how_much_it_missed_and_cuts_what_is_long() {
     let Some(namespaces) = Namespaces::make() else { return };
     namespaces.up();
