@@ -5,6 +5,7 @@ mod capture;
 mod examples;
 mod faults;
 mod interface;
+mod messages;
 mod namespace;
 mod party;
 mod runner;
