@@ -1,0 +1,155 @@
+//! The messaging service on a raw port: what a program gets.
+
+use crate::host::pin;
+use crate::{HEADERS, MESSAGE, Rate};
+use bytes::Bytes;
+use live::clock;
+use live::port::{AfPacket, AfPacketParams, Stamp, Wait};
+use live::runner::{Control, Runner};
+use stack::messaging::{Address, Options, Params};
+use stack::profile::{Messenger, Programmed};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use wire::addr::Mac;
+use wire::time::Instant;
+
+pub(crate) const SOCKET: u8 = 4;
+
+pub(crate) fn port(namespace: &str, station: Mac, stamp: Stamp) -> AfPacket {
+    let params = AfPacketParams {
+        interface: crate::INTERFACE.to_owned(),
+        namespace: Some(namespace.to_owned()),
+        station: Some(station),
+        groups: vec![],
+        wait: Wait::Spin,
+    };
+    let mut port = AfPacket::open(&params).expect("the namespace is this program's own");
+    port.stamp_by(stamp).expect("a socket can do with or without stamps");
+    port
+}
+
+/// A station with one open socket that has room for this many messages.
+pub(crate) fn messenger(station: Mac, pending_receives: usize) -> Messenger {
+    let mut messenger = Messenger::new(station, Params::lan()).expect("these parameters can be");
+    let sockets = &mut messenger.sockets;
+    let options = Options { pending_receives, ..Options::plain() };
+    assert!(sockets.open(Instant::ZERO, SOCKET).is_accepted());
+    assert!(sockets.option(SOCKET, options).is_accepted());
+    while sockets.enable_reception(Instant::ZERO, SOCKET, MESSAGE).is_accepted() {}
+    messenger
+}
+
+const fn address(station: Mac) -> Address {
+    Address { station, socket: SOCKET }
+}
+
+/// Sends so many messages as fast as it can, to a station that takes them.
+pub(crate) fn rate(names: &[String; 2], messages: u64, stamp: Stamp) -> Rate {
+    let (done, taken) = (AtomicBool::new(false), AtomicU64::new(0));
+    let [mut sending, mut receiving] = [0, 1].map(|of| port(&names[of], crate::station(of), stamp));
+    let nanos = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            pin(1);
+            let mut station = Programmed::new(messenger(crate::station(1), 8), |it, now| {
+                while it.sockets.take(SOCKET).is_some() {
+                    taken.fetch_add(1, Ordering::Relaxed);
+                    let _ = it.sockets.enable_reception(now, SOCKET, MESSAGE);
+                }
+                None
+            });
+            let end = Instant::MAX;
+            Runner::new().run(&mut station, &mut receiving, end, &done, |_, _| Control::Continue)
+        });
+        let sender = scope.spawn(|| {
+            pin(0);
+            let (data, left) = (Bytes::from(vec![0x55; MESSAGE]), Cell::new(messages));
+            let to = address(crate::station(1));
+            let mut station = Programmed::new(messenger(crate::station(0), 1), |it, now| {
+                if left.get() > 0
+                    && it.sockets.transmit(now, SOCKET, to, data.clone()).is_accepted()
+                {
+                    left.set(left.get() - 1);
+                }
+                None
+            });
+            let begun = clock::now();
+            let stop = AtomicBool::new(false);
+            let run = Runner::new().run(&mut station, &mut sending, Instant::MAX, &stop, |_, _| {
+                if left.get() == 0 { Control::Stop } else { Control::Continue }
+            });
+            run.expect("the wire lasts");
+            (clock::now() - begun).as_nanos() as f64
+        });
+        let nanos = sender.join().expect("the sender ends");
+        crate::let_drain(&taken);
+        done.store(true, Ordering::Relaxed);
+        nanos
+    });
+    Rate { sent: messages, nanos, taken: taken.into_inner() }
+}
+
+/// The times of so many round trips, each from one message that came back to the next.
+pub(crate) fn round_trips(names: &[String; 2], count: usize, stamp: Stamp) -> Vec<u64> {
+    let done = AtomicBool::new(false);
+    let [mut asking, mut answering] = [0, 1].map(|of| port(&names[of], crate::station(of), stamp));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            pin(1);
+            let mut station = Programmed::new(messenger(crate::station(1), 1), |it, now| {
+                if let Some(message) = it.sockets.take(SOCKET) {
+                    let data = message.data.to_bytes();
+                    let _ = it.sockets.enable_reception(now, SOCKET, MESSAGE);
+                    let _ = it.sockets.transmit(now, SOCKET, message.from, data);
+                }
+                None
+            });
+            let end = Instant::MAX;
+            Runner::new().run(&mut station, &mut answering, end, &done, |_, _| Control::Continue)
+        });
+        let times = scope.spawn(|| {
+            pin(0);
+            ask(&mut asking, count)
+        });
+        let times = times.join().expect("the asking station ends");
+        done.store(true, Ordering::Relaxed);
+        times
+    })
+}
+
+fn ask(port: &mut AfPacket, count: usize) -> Vec<u64> {
+    let mut times = Vec::with_capacity(count);
+    let (data, is_over) = (Bytes::from(vec![0x55; MESSAGE]), Cell::new(false));
+    let to = address(crate::station(1));
+    let mut last: Option<Instant> = None;
+    let program = |it: &mut Messenger, now: Instant| {
+        let came = it.sockets.take(SOCKET).is_some();
+        if came {
+            let _ = it.sockets.enable_reception(now, SOCKET, MESSAGE);
+            times.extend(last.map(|last| (now - last).as_nanos() as u64));
+            is_over.set(times.len() >= count);
+        }
+        // A message that is lost is sent again after a time that no round trip takes.
+        let is_due = came || last.is_none_or(|last| now - last > crate::LOST_AFTER);
+        if is_due && it.sockets.transmit(now, SOCKET, to, data.clone()).is_accepted() {
+            last = Some(now);
+        }
+        last.map(|last| last + 2 * crate::LOST_AFTER)
+    };
+    let mut station = Programmed::new(messenger(crate::station(0), 1), program);
+    let stop = AtomicBool::new(false);
+    let run = Runner::new().run(&mut station, port, Instant::MAX, &stop, |_, _| {
+        if is_over.get() { Control::Stop } else { Control::Continue }
+    });
+    run.expect("the wire lasts");
+    drop(station);
+    times
+}
+
+/// The frame that carries a message of the service, for the programs beside it.
+pub(crate) fn frame(from: Mac, to: Mac) -> Vec<u8> {
+    let length = (MESSAGE + 3) as u16;
+    let mut octets = [&to.0[..], &from.0, &length.to_be_bytes(), &[SOCKET, SOCKET, 0x03]].concat();
+    assert_eq!(octets.len(), HEADERS);
+    octets.resize(HEADERS + MESSAGE, 0x55);
+    octets
+}
