@@ -389,7 +389,7 @@ pub struct Station {
     pub profile: Option<ProfileName>,
 }
 
-/// The name of a machine that comes with the program: one of [`crate::profile::ALL`].
+/// The name of a machine that comes with the program: `ideal`, `pc-pronet` or `at-pronet`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(transparent)]
 pub struct ProfileName(pub &'static str);
