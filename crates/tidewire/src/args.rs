@@ -1,5 +1,7 @@
 //! What a user can say on the command line. One option means one thing in every verb.
 
+pub(crate) mod layers;
+
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -133,9 +135,16 @@ impl Load {
 #[derive(Args, Debug)]
 #[command(
     group = ArgGroup::new("what").required(true).multiple(true).args(["scenario", "to", "udp_peer"]),
+    subcommand_negates_reqs = true,
+    args_conflicts_with_subcommands = true,
+    disable_help_subcommand = true,
+    subcommand_help_heading = "Experiments",
     after_help = "Examples:\n  tidewire measure status-short                     on a LAN within this process\n  tidewire measure --to 02:00:00:00:00:07 -i eth1 --load bulk --bytes 10MB\n  tidewire measure --udp 127.0.0.1:5001 --udp-peer 127.0.0.1:5002 --load cyclic"
 )]
 pub(crate) struct Measure {
+    /// An experiment with a name of its own. (A scenario file of that name is written `./NAME`.)
+    #[command(subcommand)]
+    pub(crate) experiment: Option<MeasureExperiment>,
     /// A scenario file, or the name of a built-in one. Without --to it runs on the in-process LAN.
     pub(crate) scenario: Option<String>,
     /// The station address of a `serve` to measure against.
@@ -169,6 +178,13 @@ pub(crate) struct Measure {
     pub(crate) datagram: bool,
     #[command(flatten)]
     pub(crate) run: RunOptions,
+}
+
+/// What `measure` can do beside scenarios and loads.
+#[derive(Subcommand, Debug)]
+pub(crate) enum MeasureExperiment {
+    /// What each layer of a station costs, against the size of the message.
+    Layers(Box<layers::MeasureLayers>),
 }
 
 /// Where frames go in and out.

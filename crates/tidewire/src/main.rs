@@ -5,7 +5,10 @@ mod args;
 mod calendar;
 mod command;
 mod exit;
-#[cfg_attr(not(test), expect(dead_code, reason = "no verb draws yet"))]
+#[cfg_attr(
+    not(feature = "figures"),
+    expect(dead_code, reason = "without the drawing library nobody looks at a scene")
+)]
 mod figure;
 mod host;
 mod interrupt;

@@ -6,7 +6,7 @@ use crate::output::Output;
 use serde_json::json;
 
 /// The topics, their first lines, and their texts.
-const TOPICS: [(&str, &str, &str); 10] = [
+const TOPICS: [(&str, &str, &str); 11] = [
     ("scenario", "what a scenario file says", include_str!("../../help/scenario.md")),
     ("units", "how times, sizes and rates are written", include_str!("../../help/units.md")),
     ("media", "the media that can be simulated", include_str!("../../help/media.md")),
@@ -18,6 +18,7 @@ const TOPICS: [(&str, &str, &str); 10] = [
         "a paper beside ours, and how verdicts come about",
         include_str!("../../help/reproduce.md"),
     ),
+    ("layers", "what each layer of a station costs", include_str!("../../help/layers.md")),
     ("output", "run folders and NDJSON records", include_str!("../../help/output.md")),
     ("privileges", "what needs which permission", include_str!("../../help/privileges.md")),
     ("exit-codes", "how commands end", include_str!("../../help/exit-codes.md")),

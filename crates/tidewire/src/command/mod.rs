@@ -5,6 +5,7 @@ mod demo;
 mod dissect;
 mod doctor;
 mod help;
+mod layers;
 mod measure;
 mod predict;
 mod reproduce;
@@ -12,7 +13,7 @@ mod scenarios;
 mod serve;
 mod watch;
 
-use crate::args::{Cli, Verb};
+use crate::args::{Cli, MeasureExperiment, Verb};
 use crate::exit::Exit;
 use crate::output::Output;
 
@@ -22,7 +23,10 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Exit> {
     match cli.verb {
         Verb::Demo(demo) => demo::run(&demo, &output),
         Verb::Predict(predict) => predict::run(&predict, &output),
-        Verb::Measure(measure) => measure::run(&measure, &output),
+        Verb::Measure(measure) => match &measure.experiment {
+            Some(MeasureExperiment::Layers(options)) => layers::measure(options, &output),
+            None => measure::run(&measure, &output),
+        },
         Verb::Serve(serve) => serve::run(&serve, &output),
         Verb::Watch(watch) => watch::run(&watch, &output),
         Verb::Dissect(dissect) => dissect::run(&dissect, &output),

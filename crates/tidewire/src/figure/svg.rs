@@ -60,6 +60,7 @@ mod drawing {
             .with_legend_position(LegendPosition::OutsideRightTop)
             .with_legend_box(false);
         let mut drawn = render_multiple(plots, layout);
+        drawn.height += CAPTION_LINE / 2.0;
         for line in lines(&scene.caption) {
             drawn.height += CAPTION_LINE;
             drawn.add(Primitive::Text {

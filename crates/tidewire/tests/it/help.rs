@@ -35,6 +35,11 @@ fn every_verb_explains_its_options() {
 }
 
 #[test]
+fn an_experiment_explains_its_options() {
+    insta::assert_snapshot!("measure_layers", help(&["measure", "layers", "--help"]));
+}
+
+#[test]
 fn every_topic_that_is_listed_can_be_read() {
     let list = help(&["help"]);
     let topics: Vec<&str> = list

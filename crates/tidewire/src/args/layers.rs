@@ -1,0 +1,56 @@
+//! `measure layers`: what each layer of a station costs.
+
+use clap::Args;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// `measure layers`
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  tidewire measure layers                           on a LAN within this process\n  tidewire measure layers -i eth1 --peer-interface eth2\n  tidewire measure layers --udp 127.0.0.1:0 --udp-peer 127.0.0.1:0 --figure layers.svg\n\n`tidewire help layers` says what is timed, and what the numbers cannot tell."
+)]
+pub(crate) struct MeasureLayers {
+    /// Send 802.3 frames on this interface (needs CAP_NET_RAW).
+    #[arg(short, long, value_name = "IF", requires = "peer_interface")]
+    pub(crate) interface: Option<String>,
+    /// Receive them on this one, of this host and on the same LAN.
+    #[arg(long, value_name = "IF", requires = "interface")]
+    pub(crate) peer_interface: Option<String>,
+    /// Send frames in UDP datagrams, from this address on this machine; port 0 is any.
+    #[arg(long, value_name = "ADDRESS:PORT", requires = "udp_peer", conflicts_with = "interface")]
+    pub(crate) udp: Option<SocketAddr>,
+    /// Receive them at this address on this machine; port 0 is any.
+    #[arg(long, value_name = "ADDRESS:PORT", requires = "udp")]
+    pub(crate) udp_peer: Option<SocketAddr>,
+    /// Frames per second on average at the most; 100 or 1 % of the link without it. No cap applies
+    /// within this process, on loopback and on veth.
+    #[arg(long, value_name = "N")]
+    pub(crate) max_frames: Option<u32>,
+    #[command(flatten)]
+    pub(crate) extent: Extent,
+    /// What the order of the sizes is drawn from.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Draw the transmit times to this SVG file, and write what is drawn to a CSV file beside it.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) figure: Option<PathBuf>,
+}
+
+/// How much is measured.
+#[derive(Args, Debug)]
+pub(crate) struct Extent {
+    /// Octets of the messages, 1 to 1495; of at least two sizes.
+    #[arg(
+        long,
+        value_name = "SIZES",
+        value_delimiter = ',',
+        default_value = "64,256,512,768,1024,1280,1495"
+    )]
+    pub(crate) sizes: Vec<String>,
+    /// Repetitions of each operation at each size in each round.
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    pub(crate) messages: u64,
+    /// How often all sizes are gone through; intervals are those over rounds.
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(2..=10_000))]
+    pub(crate) rounds: u64,
+}

@@ -1,0 +1,204 @@
+//! `tidewire measure layers`: what each layer of a station costs.
+
+mod draw;
+mod record;
+mod tell;
+
+use crate::args::layers::{Extent, MeasureLayers};
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+use crate::{figure, interrupt, way};
+use bench::layers::fit::Curve;
+use bench::layers::live::{self, Findings, LARGEST, LayersError, Over, Pair, Plan};
+use bench::layers::{Operation, Service};
+use bench::sample::{End, Line};
+use bench::session::SessionError;
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// Curves, and what must be said of all of them.
+pub(super) struct Study {
+    /// What was timed, in one line.
+    pub(super) title: String,
+    /// How much was timed.
+    pub(super) extent: String,
+    /// What the lines are, and what their intervals mean.
+    pub(super) lines: &'static str,
+    /// What was found, in the order in which it is told.
+    pub(super) curves: Vec<Curve>,
+    /// What the numbers cannot tell, or what was not measured and why.
+    pub(super) remarks: Vec<String>,
+}
+
+/// Makes the experiment on this host.
+pub(crate) fn measure(options: &MeasureLayers, output: &Output) -> anyhow::Result<Exit> {
+    if let Some(path) = &options.figure {
+        figure::check(path)?;
+    }
+    let plan = plan(&options.extent, options.seed)?;
+    let stop = interrupt::install()?;
+    let mut pair = Pair::open(&over(options)?, options.max_frames).map_err(explain)?;
+    announce(&pair, &plan, options.max_frames, output);
+    let bar = if output.draws_progress() { bar(plan.rounds) } else { ProgressBar::hidden() };
+    let measured = live::measure(&mut pair, &plan, stop, &mut || bar.inc(1));
+    bar.finish_and_clear();
+    let found = match measured {
+        Ok(found) => found,
+        Err(error) => {
+            let reason = Some(error.to_string());
+            output.record(&Line::End(End { complete: false, error: reason }))?;
+            return Err(explain(error));
+        }
+    };
+    let study = study(&pair, &plan, &found);
+    output.record(&record::experiment(&study.title, &pair, &plan, &found))?;
+    for curve in &study.curves {
+        output.record(&record::curve(curve, source(curve)))?;
+    }
+    tell::tell(&study, output)?;
+    if let Some(path) = &options.figure {
+        figure::write(&draw::transmit(&study), path)?;
+        let table = figure::table_path(path);
+        output.remark(format_args!("{} and {} written", path.display(), table.display()));
+    }
+    let error = (!found.complete).then(|| "interrupted".to_owned());
+    output.record(&Line::End(End { complete: found.complete, error }))?;
+    Ok(if found.complete { Exit::Ok } else { Exit::Interrupted })
+}
+
+/// Reads how much is to be measured.
+fn plan(extent: &Extent, seed: u64) -> Result<Plan, Failure> {
+    let mut sizes = Vec::new();
+    for text in &extent.sizes {
+        let octets = way::size("--sizes", text.trim())?;
+        if !(1..=LARGEST).contains(&octets) {
+            let message = format!("--sizes {text:?}: a message has 1 to {LARGEST} octets");
+            return Err(Failure::usage(message).with_fix("tidewire help layers"));
+        }
+        sizes.push(octets);
+    }
+    sizes.sort_unstable();
+    sizes.dedup();
+    if sizes.len() < 2 {
+        let fix = "--sizes 64,512,1495";
+        return Err(Failure::usage("a line needs two sizes at least").with_fix(fix));
+    }
+    Ok(Plan { sizes, messages: extent.messages, rounds: extent.rounds, seed })
+}
+
+fn over(options: &MeasureLayers) -> Result<Over, Failure> {
+    match (&options.interface, &options.peer_interface, options.udp, options.udp_peer) {
+        (Some(here), Some(there), ..) if here == there => {
+            let fix = "a second interface of this host, on the same LAN, as --peer-interface";
+            Err(Failure::usage("an interface cannot be its own peer").with_fix(fix))
+        }
+        (Some(here), Some(there), ..) => {
+            Ok(Over::Interfaces { here: here.clone(), there: there.clone() })
+        }
+        (_, _, Some(here), Some(there)) => Ok(Over::Udp { here, there }),
+        _ => Ok(Over::InProcess),
+    }
+}
+
+fn explain(error: LayersError) -> anyhow::Error {
+    match error {
+        LayersError::Port(error) => way::explain(SessionError::Port(error)),
+        other => Failure::failed(other.to_string()).into(),
+    }
+}
+
+/// Says before it begins what a wire that others depend on is in for.
+fn announce(pair: &Pair, plan: &Plan, max_frames: Option<u32>, output: &Output) {
+    if pair.is_within_host() {
+        return;
+    }
+    let rate = max_frames.unwrap_or(100).max(1);
+    output.remark(format_args!(
+        "{}: about {} frames, {} of them at once at the most, {rate} a second on average: {} min",
+        pair.name(),
+        plan.frames(),
+        live::BURST,
+        (plan.frames() / u64::from(rate)).div_ceil(60),
+    ));
+}
+
+fn bar(rounds: u64) -> ProgressBar {
+    let style = ProgressStyle::with_template("{bar:40} {pos} of {len} rounds, {eta} to go")
+        .unwrap_or_else(|_| ProgressStyle::default_bar());
+    ProgressBar::new(rounds).with_style(style)
+}
+
+/// Where the times of a curve are from.
+const fn source(curve: &Curve) -> &'static str {
+    match curve.operation {
+        Operation::BufferTransmit => "arithmetic",
+        _ => "measured",
+    }
+}
+
+/// What was found, with what a reader must know of it.
+fn study(pair: &Pair, plan: &Plan, found: &Findings) -> Study {
+    let Plan { sizes, messages, rounds, .. } = plan;
+    let rounds_made = found.curves.iter().filter(|curve| source(curve) == "measured");
+    let rounds_made = rounds_made.filter_map(|curve| curve.fit).map(|fit| fit.intercept.n).max();
+    let made = rounds_made.map_or(0, |made| made.min(*rounds));
+    let mut curves = found.curves.clone();
+    curves.sort_by_key(|curve| (place(curve.operation), place_of(curve.service)));
+    let (first, last) = (sizes.first().unwrap_or(&0), sizes.last().unwrap_or(&0));
+    Study {
+        title: format!("layers of this host, {}", pair.name()),
+        extent: format!(
+            "{made} rounds of {messages} messages of each of {} sizes, {first} to {last} octets",
+            sizes.len()
+        ),
+        lines: "lines through the medians of each round, with 95 % intervals over rounds",
+        curves,
+        remarks: remarks(pair, found),
+    }
+}
+
+/// In what order operations are told: from the wire upwards, transmit times first.
+fn place(operation: Operation) -> usize {
+    let order = [
+        Operation::BufferWrite,
+        Operation::BufferTransmit,
+        Operation::BufferRead,
+        Operation::MacTransmit,
+        Operation::MacEndToEnd,
+        Operation::LlcTransmit,
+        Operation::LlcReceive,
+        Operation::LlcEndToEnd,
+    ];
+    order.iter().position(|one| *one == operation).unwrap_or(order.len())
+}
+
+fn place_of(service: Service) -> usize {
+    Service::ALL.iter().position(|one| *one == service).unwrap_or(Service::ALL.len())
+}
+
+/// What the numbers cannot tell.
+fn remarks(pair: &Pair, found: &Findings) -> Vec<String> {
+    let physical = match pair.link_rate() {
+        Some(rate) => format!("PHY is arithmetic: the bits of a frame at {rate}"),
+        None => "PHY transmit is not told: there is no medium with a rate between the two".into(),
+    };
+    let mut remarks = vec![
+        physical,
+        "buffer write and buffer read are not told: interfaces of today do both by themselves"
+            .to_owned(),
+        "one thread drives both stations: no wake-up of a receiver is in any time".to_owned(),
+    ];
+    if pair.is_within_host() {
+        let what = "what this host does for the receiver while the sender sends is in the \
+                    sender's times";
+        remarks.push(what.to_owned());
+    }
+    remarks.push(format!(
+        "each time includes 1 to 3 readings of the clock, {} ns each",
+        found.clock_reading.as_nanos()
+    ));
+    if found.lost > 0 {
+        let of = found.frames;
+        remarks.push(format!("{} of {of} frames were lost; they are in no time", found.lost));
+    }
+    remarks
+}

@@ -1,0 +1,80 @@
+//! The records of `measure layers`.
+
+use bench::layers::Measurement;
+use bench::layers::fit::{Basis, Curve, Fit, LEVEL};
+use bench::layers::live::{Findings, Pair, Plan};
+use serde_json::{Value, json};
+use stats::interval::Estimate;
+use wire::time::nanos;
+
+/// What was asked for, and what holds for every curve.
+pub(super) fn experiment(title: &str, pair: &Pair, plan: &Plan, found: &Findings) -> Value {
+    json!({
+        "type": "layers",
+        "title": title,
+        "over": pair.name(),
+        "link_bits_per_second": pair.link_rate().map(|rate| rate.bits_per_second()),
+        "sizes_octets": plan.sizes,
+        "messages": plan.messages,
+        "rounds": plan.rounds,
+        "seed": plan.seed,
+        "clock_reading_ns": nanos(found.clock_reading),
+        "frames": found.frames,
+        "lost": found.lost,
+    })
+}
+
+/// A curve with its line and every size.
+pub(super) fn curve(curve: &Curve, source: &str) -> Value {
+    json!({
+        "type": "curve",
+        "operation": curve.operation.to_string(),
+        "acknowledgement": curve.service.acknowledgement,
+        "crc": curve.service.crc,
+        "source": source,
+        "fit": curve.fit.as_ref().map(fit),
+        "sizes": curve.measurements.iter().map(size).collect::<Vec<_>>(),
+    })
+}
+
+fn fit(fit: &Fit) -> Value {
+    let basis = match fit.basis {
+        Basis::Rounds(_) => "rounds",
+        Basis::Sizes(_) => "sizes",
+    };
+    json!({
+        "intercept_ns": estimate(fit.intercept),
+        "slope_ns_per_octet": estimate(fit.slope),
+        "basis": basis,
+        "is_line": fit.is_doubtful().map(|is_doubtful| !is_doubtful),
+        "lack_of_fit": fit.lack.map(|lack| json!({ "f": lack.f, "probability": lack.probability })),
+        "worst": {
+            "octets": fit.worst.octets,
+            "off_ns": fit.worst.nanos,
+            "off_share": fit.worst.share,
+        },
+    })
+}
+
+fn estimate(estimate: Estimate) -> Value {
+    let Estimate { mean, half_width, level, n } = estimate;
+    json!({ "mean": mean, "half_width": half_width, "level": level, "n": n })
+}
+
+fn size(measurement: &Measurement) -> Value {
+    let Measurement { octets, times, processor, .. } = measurement;
+    let at = |share| times.quantile(share).map(nanos);
+    let median = times.quantile_interval(0.5, LEVEL);
+    json!({
+        "octets": octets,
+        "count": times.count(),
+        "mean_ns": times.mean_nanos(),
+        "standard_deviation_ns": times.standard_deviation_nanos(),
+        "min_ns": times.min().map(nanos),
+        "p50_ns": at(0.5),
+        "p50_interval_ns": median.map(|(low, high)| [nanos(low), nanos(high)]),
+        "p99_ns": at(0.99),
+        "max_ns": times.max().map(nanos),
+        "processor_ns": processor.map(nanos),
+    })
+}

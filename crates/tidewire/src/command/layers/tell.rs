@@ -1,0 +1,114 @@
+//! The tables of `measure layers`.
+
+use super::Study;
+use crate::output::Output;
+use crate::quantity::{self, significant};
+use crate::table::{Align, Table};
+use bench::analysis::Unit;
+use bench::layers::Measurement;
+use bench::layers::fit::{Basis, Curve, Fit};
+use stats::interval::Estimate;
+use std::io;
+use wire::time::nanos;
+
+/// Prints what was found.
+pub(super) fn tell(study: &Study, output: &Output) -> io::Result<()> {
+    output.line(&study.title)?;
+    output.line(format_args!("{}\n{}", study.extent, study.lines))?;
+    output.line(format_args!("\n{}", lines(study)))?;
+    output.line(format_args!("\n{}", sizes(study)))?;
+    output.line("")?;
+    study.remarks.iter().try_for_each(|remark| output.line(format_args!("  note: {remark}")))
+}
+
+/// A line for each curve: what a message costs at all, what each octet adds, and whether that is all.
+fn lines(study: &Study) -> Table {
+    let mut table = Table::new([
+        ("operation", Align::Left),
+        ("service", Align::Left),
+        ("at no octets", Align::Right),
+        ("each octet", Align::Right),
+        ("a line?", Align::Left),
+    ]);
+    for curve in &study.curves {
+        let [intercept, slope, is_line] = curve.fit.as_ref().map_or_else(
+            || [String::new(), String::new(), "one size".to_owned()],
+            |fit| [estimate(fit.intercept), estimate(fit.slope), verdict(fit)],
+        );
+        let [operation, service] = names(curve);
+        table.row([operation, service, intercept, slope, is_line]);
+    }
+    table
+}
+
+/// What was seen at the least, the middle and the greatest size.
+fn sizes(study: &Study) -> Table {
+    let mut table = Table::new([
+        ("operation", Align::Left),
+        ("service", Align::Left),
+        ("octets", Align::Right),
+        ("n", Align::Right),
+        ("p50", Align::Right),
+        ("p99", Align::Right),
+        ("max", Align::Right),
+        ("processor", Align::Right),
+    ]);
+    for curve in &study.curves {
+        let last = curve.measurements.len().saturating_sub(1);
+        let mut places = vec![0, last / 2, last];
+        places.dedup();
+        for place in places {
+            let Some(Measurement { octets, times, processor, .. }) = curve.measurements.get(place)
+            else {
+                continue;
+            };
+            let span = |span: Option<_>| span.map_or_else(|| "-".to_owned(), told);
+            let [operation, service] = if place == 0 { names(curve) } else { Default::default() };
+            table.row([
+                operation,
+                service,
+                octets.to_string(),
+                times.count().to_string(),
+                span(times.quantile(0.5)),
+                span(times.quantile(0.99)),
+                span(times.max()),
+                span(*processor),
+            ]);
+        }
+    }
+    table
+}
+
+fn told(span: core::time::Duration) -> String {
+    quantity::span(nanos(span))
+}
+
+/// What a curve is called; below LLC there are no services to choose.
+pub(super) fn names(curve: &Curve) -> [String; 2] {
+    let operation = curve.operation.to_string();
+    let service = if operation.starts_with("LLC") { curve.service.to_string() } else { "".into() };
+    [operation, service]
+}
+
+/// `1.02 ± 0.03 us`, of nanoseconds.
+fn estimate(estimate: Estimate) -> String {
+    let scale = quantity::scale(Unit::Nanoseconds, estimate.mean);
+    let scaled = estimate.scaled(scale.each.recip());
+    if !scaled.half_width.is_finite() {
+        return format!("{} {}", significant(scaled.mean, 3), scale.unit);
+    }
+    let text = scaled.to_string();
+    format!("{} {}", text.split(" (").next().unwrap_or_default(), scale.unit)
+}
+
+/// Whether a line says it all; where not, where it is furthest off.
+pub(super) fn verdict(fit: &Fit) -> String {
+    let worst = fit.worst;
+    let off = format!("{:+.1} % at {}", worst.share * 100.0, worst.octets);
+    match (fit.is_doubtful(), fit.basis) {
+        (Some(true), _) => format!("no: {off}"),
+        (Some(false), _) => format!("yes: {off}"),
+        (None, Basis::Sizes(2)) => "two sizes".to_owned(),
+        (None, _) => off,
+    }
+}

@@ -1,0 +1,142 @@
+//! `measure layers` from the command line: on the in-process LAN, and over veth in a network namespace
+//! that the test makes itself. What is counted and said, never how long it took.
+
+use crate::{check_code, records, run, run_in, stderr, stdout};
+use serde_json::Value;
+use std::fs;
+use std::process::{Command, Output, Stdio};
+
+const FEW: [&str; 7] = ["measure", "layers", "--messages", "20", "-n", "3", "--json"];
+
+/// The curves of an output that ended well; each has the sizes and counts that were asked for.
+#[track_caller]
+fn curves(output: &Output, sizes: &[u64]) -> Vec<Value> {
+    check_code(output, 0);
+    let records = records(output);
+    assert_eq!(records[0]["type"], "layers");
+    assert_eq!(records[0]["sizes_octets"], serde_json::json!(sizes));
+    assert_eq!(records.last().unwrap()["complete"], true);
+    let lost = records[0]["lost"].as_u64().unwrap();
+    let curves: Vec<Value> =
+        records.into_iter().filter(|record| record["type"] == "curve").collect();
+    for curve in &curves {
+        let found = curve["sizes"].as_array().unwrap();
+        let octets: Vec<u64> = found.iter().map(|one| one["octets"].as_u64().unwrap()).collect();
+        assert_eq!(octets, sizes, "{curve}");
+        for one in found {
+            let count = one["count"].as_u64().unwrap();
+            assert!(count <= 60 && count + lost >= 60, "{one}");
+            let at = |name: &str| one[name].as_u64().unwrap();
+            assert!(
+                at("min_ns") > 0 && at("min_ns") <= at("p50_ns") && at("p50_ns") <= at("max_ns")
+            );
+        }
+        assert_eq!(curve["fit"]["intercept_ns"]["n"], 3, "intervals over three rounds");
+        assert_eq!(curve["fit"]["basis"], "rounds");
+    }
+    curves
+}
+
+/// The median of a curve at its greatest size, in nanoseconds.
+fn median(curves: &[Value], operation: &str, acknowledgement: bool, crc: bool) -> u64 {
+    let is_it = |curve: &&Value| {
+        curve["operation"] == operation
+            && curve["acknowledgement"] == acknowledgement
+            && curve["crc"] == crc
+    };
+    let curve = curves.iter().find(is_it).unwrap();
+    curve["sizes"].as_array().unwrap().last().unwrap()["p50_ns"].as_u64().unwrap()
+}
+
+#[test]
+fn every_layer_is_measured_in_process_and_drawn_with_its_numbers_beside_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = run_in(folder.path(), &[&FEW[..], &["--figure", "layers.svg"]].concat());
+    let curves = curves(&output, &[64, 256, 512, 768, 1024, 1280, 1495]);
+    // Two below LLC; transmit, receive and end to end with four choices of services. No PHY here.
+    assert_eq!(curves.len(), 14);
+    let svg = fs::read_to_string(folder.path().join("layers.svg")).unwrap();
+    assert!(svg.starts_with("<svg ") && svg.contains("LLC transmit ACK+CRC<"), "{svg}");
+    let csv = fs::read_to_string(folder.path().join("layers.csv")).unwrap();
+    let points = csv.lines().filter(|line| line.starts_with("LLC transmit ACK+CRC,")).count();
+    assert_eq!(points, 7);
+    assert!(csv.starts_with("series,message size (octets),time ("), "{csv}");
+    println!(
+        "seen: in process, 1495 octets: LLC transmit {} ns, with ACK and CRC {} ns",
+        median(&curves, "LLC transmit", false, false),
+        median(&curves, "LLC transmit", true, true),
+    );
+}
+
+#[test]
+fn the_text_says_what_the_numbers_cannot_tell() {
+    let output = run(&["measure", "layers", "--messages", "3", "-n", "2", "--sizes", "64,1 kB"]);
+    check_code(&output, 0);
+    let text = stdout(&output);
+    assert!(
+        text.contains("2 rounds of 3 messages of each of 2 sizes, 64 to 1000 octets"),
+        "{text}"
+    );
+    for said in ["PHY transmit is not told", "buffer write and buffer read are not told", "wake-up"]
+    {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+}
+
+#[test]
+fn what_cannot_be_measured_is_said_before_anything_is_sent() {
+    for (arguments, said) in [
+        (&["--sizes", "64"][..], "two sizes"),
+        (&["--sizes", "64,1496"], "1 to 1495 octets"),
+        (&["--sizes", "0,64"], "1 to 1495 octets"),
+        (&["--sizes", "64,x"], "--sizes"),
+        (&["--figure", "layers.png"], ".svg"),
+        (&["-i", "eth0"], "--peer-interface"),
+        (&["-i", "lo", "--peer-interface", "lo"], "its own peer"),
+        (&["--udp", "192.0.2.1:0", "--udp-peer", "127.0.0.1:0"], "loopback"),
+        (&["--messages", "0"], "0 is not in"),
+    ] {
+        let output = run(&[&["measure", "layers"], arguments].concat());
+        check_code(&output, 2);
+        assert!(stderr(&output).contains(said), "{arguments:?}: {}", stderr(&output));
+    }
+}
+
+/// A network namespace that is removed when this is dropped.
+struct Namespace(String);
+
+impl Drop for Namespace {
+    fn drop(&mut self) {
+        let _ = Command::new("ip").args(["netns", "del", &self.0]).output();
+    }
+}
+
+#[test]
+fn every_layer_is_measured_over_veth() {
+    let ip = |arguments: &[&str]| {
+        Command::new("ip").args(arguments).output().is_ok_and(|output| output.status.success())
+    };
+    let namespace = Namespace(format!("tidewire-layers-{}", std::process::id()));
+    let name = namespace.0.as_str();
+    if !ip(&["netns", "add", name]) {
+        println!("skipped: cannot make a network namespace (root and iproute2 are needed)");
+        return;
+    }
+    assert!(ip(&["-n", name, "link", "add", "w0", "type", "veth", "peer", "name", "w1"]));
+    for interface in ["w0", "w1"] {
+        assert!(ip(&["-n", name, "link", "set", interface, "addrgenmode", "none"]));
+        assert!(ip(&["-n", name, "link", "set", interface, "up"]));
+    }
+    let mut command = Command::new("ip");
+    command.args(["netns", "exec", name, env!("CARGO_BIN_EXE_tidewire")]).args(FEW);
+    command.args(["-i", "w0", "--peer-interface", "w1", "--sizes", "64,700,1495"]);
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    let curves = curves(&output, &[64, 700, 1495]);
+    assert_eq!(curves.len(), 14, "a veth pair has no PHY");
+    println!(
+        "seen: over veth, 1495 octets: MAC transmit {} ns, LLC end to end with ACK and CRC {} ns",
+        median(&curves, "MAC transmit", false, false),
+        median(&curves, "LLC end to end", true, true),
+    );
+}
