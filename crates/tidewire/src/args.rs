@@ -71,16 +71,31 @@ pub(crate) struct Demo {
 /// `predict`
 #[derive(Args, Debug)]
 #[command(
+    subcommand_negates_reqs = true,
+    args_conflicts_with_subcommands = true,
+    disable_help_subcommand = true,
+    subcommand_help_heading = "Experiments",
     after_help = "Examples:\n  tidewire predict status-csma                     a built-in scenario\n  tidewire predict my.toml -n 30 --seed 7           more runs, another seed\n  tidewire predict my.toml --capture first.pcapng   and the frames of the first run"
 )]
 pub(crate) struct Predict {
+    /// An experiment with a name of its own. (A scenario file of that name is written `./NAME`.)
+    #[command(subcommand)]
+    pub(crate) experiment: Option<PredictExperiment>,
     /// A scenario file, or the name of a built-in one.
-    pub(crate) scenario: String,
+    #[arg(required = true)]
+    pub(crate) scenario: Option<String>,
     #[command(flatten)]
     pub(crate) run: RunOptions,
     /// Also write the frames of the first run to this pcapng file.
     #[arg(long, value_name = "FILE")]
     pub(crate) capture: Option<PathBuf>,
+}
+
+/// What `predict` can do beside scenarios.
+#[derive(Subcommand, Debug)]
+pub(crate) enum PredictExperiment {
+    /// What each layer of a modelled station costs, against the size of the message.
+    Layers(layers::PredictLayers),
 }
 
 /// What `predict` and `measure` share.

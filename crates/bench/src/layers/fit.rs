@@ -19,6 +19,9 @@ pub const LEVEL: f64 = 0.95;
 /// A line is doubted where chance would miss it as far less often than this.
 pub const DOUBT: f64 = 0.01;
 
+/// A miss of less than this share is none: medians are told to three digits.
+pub const RESOLUTION: f64 = 0.001;
+
 /// One operation with one choice of services, at several sizes.
 #[derive(Clone, Debug)]
 pub struct Curve {
@@ -72,7 +75,8 @@ impl Fit {
     /// knees, and the line is no more than a summary. `None` where there is no chance to compare with.
     #[must_use]
     pub fn is_doubtful(&self) -> Option<bool> {
-        self.lack.map(|lack| lack.probability < DOUBT)
+        let is_seen = self.worst.share.abs() > RESOLUTION;
+        self.lack.map(|lack| lack.probability < DOUBT && is_seen)
     }
 
     /// What the line says of a size: nanoseconds.
@@ -216,6 +220,21 @@ mod tests {
         assert_eq!(fit.worst.octets, 300);
         assert!((fit.worst.nanos + 600.0).abs() < 6.0, "{fit:?}");
         assert!((fit.worst.share + 0.375).abs() < 0.005, "{fit:?}");
+    }
+
+    #[test]
+    fn a_miss_that_medians_cannot_tell_is_no_doubt() {
+        // A step of 800 ns in 1 ms is less than a thousandth, however little chance there is.
+        let step = |octets: usize| 1_000_000 + if octets < 300 { 0 } else { 800 };
+        let of = |noise: u64| -> Vec<f64> {
+            SIZES
+                .iter()
+                .map(|octets| (step(*octets) + noise * (*octets as u64 / 100 % 2)) as f64)
+                .collect()
+        };
+        let fit = Fit::of(&SIZES, &[of(0), of(1), of(2)]).unwrap();
+        assert!(fit.lack.unwrap().probability < DOUBT, "{fit:?}");
+        assert_eq!(fit.is_doubtful(), Some(false));
     }
 
     #[test]

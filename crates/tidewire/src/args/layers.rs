@@ -1,4 +1,4 @@
-//! `measure layers`: what each layer of a station costs.
+//! `measure layers` and `predict layers`: what each layer of a station costs.
 
 use clap::Args;
 use std::net::SocketAddr;
@@ -53,4 +53,33 @@ pub(crate) struct Extent {
     /// How often all sizes are gone through; intervals are those over rounds.
     #[arg(short = 'n', long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(2..=10_000))]
     pub(crate) rounds: u64,
+}
+
+/// The sizes of `predict layers`: up to the longest frame of a ProNET-10 ring.
+pub(crate) const MORE_SIZES: &str = "64,256,512,1024,1536,2041";
+
+/// `predict layers`
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  tidewire predict layers --profile pc-pronet\n  tidewire predict layers --profile at-pronet --figure at.svg"
+)]
+pub(crate) struct PredictLayers {
+    /// The machine: pc-pronet, at-pronet or ideal.
+    #[arg(long, value_name = "NAME", default_value = "pc-pronet")]
+    pub(crate) profile: String,
+    /// Octets of the messages, 1 to 2041; of at least two sizes.
+    #[arg(long, value_name = "SIZES", value_delimiter = ',', default_value = MORE_SIZES)]
+    pub(crate) sizes: Vec<String>,
+    /// Repetitions of each operation at each size in each round.
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    pub(crate) messages: u64,
+    /// How often all sizes are gone through, each time with the next seed.
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(2..=10_000))]
+    pub(crate) rounds: u64,
+    /// The seed of the first round.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Draw the transmit times to this SVG file, and write what is drawn to a CSV file beside it.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) figure: Option<PathBuf>,
 }

@@ -13,7 +13,7 @@ mod scenarios;
 mod serve;
 mod watch;
 
-use crate::args::{Cli, MeasureExperiment, Verb};
+use crate::args::{Cli, MeasureExperiment, PredictExperiment, Verb};
 use crate::exit::Exit;
 use crate::output::Output;
 
@@ -22,7 +22,10 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Exit> {
     let output = Output { json: cli.json, quiet: cli.quiet };
     match cli.verb {
         Verb::Demo(demo) => demo::run(&demo, &output),
-        Verb::Predict(predict) => predict::run(&predict, &output),
+        Verb::Predict(predict) => match &predict.experiment {
+            Some(PredictExperiment::Layers(options)) => layers::predict(options, &output),
+            None => predict::run(&predict, &output),
+        },
         Verb::Measure(measure) => match &measure.experiment {
             Some(MeasureExperiment::Layers(options)) => layers::measure(options, &output),
             None => measure::run(&measure, &output),

@@ -19,7 +19,8 @@ use wire::dissect::Link;
 use wire::pcapng::Writer;
 
 pub(crate) fn run(options: &Predict, output: &Output) -> anyhow::Result<Exit> {
-    let chosen = study::choose(&options.scenario, &options.run, output)?;
+    let scenario = options.scenario.as_ref().expect("demanded where no experiment is named");
+    let chosen = study::choose(scenario, &options.run, output)?;
     if options.run.print_scenario {
         return study::print(&chosen, output);
     }

@@ -35,8 +35,9 @@ fn every_verb_explains_its_options() {
 }
 
 #[test]
-fn an_experiment_explains_its_options() {
+fn experiments_explain_their_options() {
     insta::assert_snapshot!("measure_layers", help(&["measure", "layers", "--help"]));
+    insta::assert_snapshot!("predict_layers", help(&["predict", "layers", "--help"]));
 }
 
 #[test]

@@ -103,6 +103,28 @@ fn what_cannot_be_measured_is_said_before_anything_is_sent() {
     }
 }
 
+#[test]
+fn a_machine_is_predicted_alike_each_time_and_says_what_was_put_in() {
+    let few = ["predict", "layers", "--messages", "4", "-n", "2", "--sizes", "100,1000,2041"];
+    let json = run(&[&few[..], &["--json"]].concat());
+    check_code(&json, 0);
+    assert_eq!(json.stdout, run(&[&few[..], &["--json"]].concat()).stdout);
+    let records = records(&json);
+    assert!(!records[0]["calibrated_on"].as_array().unwrap().is_empty());
+    let curves = records.iter().filter(|record| record["type"] == "curve");
+    // Five below LLC, and three of LLC with four choices of services.
+    assert_eq!(curves.clone().count(), 17);
+    // PHY: 2,041 octets of data at 10 Mbit/s take 1.6328 ms, and the frame has a little around them.
+    let physical = curves.clone().find(|curve| curve["operation"] == "PHY transmit").unwrap();
+    let longest = physical["sizes"][2]["p50_ns"].as_u64().unwrap();
+    assert!((1_632_800..1_650_000).contains(&longest), "{longest}");
+    let text = stdout(&run(&few));
+    assert!(text.contains("put in, and so no prediction: "), "{text}");
+    let unknown = run(&["predict", "layers", "--profile", "vax"]);
+    check_code(&unknown, 2);
+    assert!(stderr(&unknown).contains("one of ideal, pc-pronet, at-pronet"));
+}
+
 /// A network namespace that is removed when this is dropped.
 struct Namespace(String);
 

@@ -1,8 +1,11 @@
-//! `tidewire measure layers`: what each layer of a station costs.
+//! `tidewire measure layers` and `tidewire predict layers`: what each layer of a station costs.
 
 mod draw;
+mod predicted;
 mod record;
 mod tell;
+
+pub(super) use predicted::predict;
 
 use crate::args::layers::{Extent, MeasureLayers};
 use crate::exit::{Exit, Failure};
@@ -14,6 +17,7 @@ use bench::layers::{Operation, Service};
 use bench::sample::{End, Line};
 use bench::session::SessionError;
 use indicatif::{ProgressBar, ProgressStyle};
+use std::path::Path;
 
 /// Curves, and what must be said of all of them.
 pub(super) struct Study {
@@ -55,23 +59,34 @@ pub(crate) fn measure(options: &MeasureLayers, output: &Output) -> anyhow::Resul
         output.record(&record::curve(curve, source(curve)))?;
     }
     tell::tell(&study, output)?;
-    if let Some(path) = &options.figure {
-        figure::write(&draw::transmit(&study), path)?;
-        let table = figure::table_path(path);
-        output.remark(format_args!("{} and {} written", path.display(), table.display()));
-    }
+    draw_to(&study, options.figure.as_deref(), output)?;
     let error = (!found.complete).then(|| "interrupted".to_owned());
     output.record(&Line::End(End { complete: found.complete, error }))?;
     Ok(if found.complete { Exit::Ok } else { Exit::Interrupted })
 }
 
+/// Draws the figure, if one is wanted, and says where it is.
+fn draw_to(study: &Study, path: Option<&Path>, output: &Output) -> Result<(), Failure> {
+    let Some(path) = path else { return Ok(()) };
+    figure::write(&draw::transmit(study), path)?;
+    let table = figure::table_path(path);
+    output.remark(format_args!("{} and {} written", path.display(), table.display()));
+    Ok(())
+}
+
 /// Reads how much is to be measured.
 fn plan(extent: &Extent, seed: u64) -> Result<Plan, Failure> {
+    let sizes = sizes(&extent.sizes, LARGEST)?;
+    Ok(Plan { sizes, messages: extent.messages, rounds: extent.rounds, seed })
+}
+
+/// Reads sizes, none above the largest; in rising order.
+fn sizes(texts: &[String], largest: usize) -> Result<Vec<usize>, Failure> {
     let mut sizes = Vec::new();
-    for text in &extent.sizes {
+    for text in texts {
         let octets = way::size("--sizes", text.trim())?;
-        if !(1..=LARGEST).contains(&octets) {
-            let message = format!("--sizes {text:?}: a message has 1 to {LARGEST} octets");
+        if !(1..=largest).contains(&octets) {
+            let message = format!("--sizes {text:?}: a message has 1 to {largest} octets");
             return Err(Failure::usage(message).with_fix("tidewire help layers"));
         }
         sizes.push(octets);
@@ -79,10 +94,10 @@ fn plan(extent: &Extent, seed: u64) -> Result<Plan, Failure> {
     sizes.sort_unstable();
     sizes.dedup();
     if sizes.len() < 2 {
-        let fix = "--sizes 64,512,1495";
+        let fix = format!("--sizes 64,512,{largest}");
         return Err(Failure::usage("a line needs two sizes at least").with_fix(fix));
     }
-    Ok(Plan { sizes, messages: extent.messages, rounds: extent.rounds, seed })
+    Ok(sizes)
 }
 
 fn over(options: &MeasureLayers) -> Result<Over, Failure> {
@@ -142,7 +157,7 @@ fn study(pair: &Pair, plan: &Plan, found: &Findings) -> Study {
     let rounds_made = rounds_made.filter_map(|curve| curve.fit).map(|fit| fit.intercept.n).max();
     let made = rounds_made.map_or(0, |made| made.min(*rounds));
     let mut curves = found.curves.clone();
-    curves.sort_by_key(|curve| (place(curve.operation), place_of(curve.service)));
+    in_order(&mut curves);
     let (first, last) = (sizes.first().unwrap_or(&0), sizes.last().unwrap_or(&0));
     Study {
         title: format!("layers of this host, {}", pair.name()),
@@ -154,6 +169,11 @@ fn study(pair: &Pair, plan: &Plan, found: &Findings) -> Study {
         curves,
         remarks: remarks(pair, found),
     }
+}
+
+/// Puts curves in the order in which they are told.
+fn in_order(curves: &mut [Curve]) {
+    curves.sort_by_key(|curve| (place(curve.operation), place_of(curve.service)));
 }
 
 /// In what order operations are told: from the wire upwards, transmit times first.

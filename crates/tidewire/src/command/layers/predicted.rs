@@ -1,0 +1,142 @@
+//! `tidewire predict layers`: the same experiment on modelled machines.
+
+use super::{Study, in_order, record, tell};
+use crate::args::layers::PredictLayers;
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+use crate::{figure, interrupt};
+use bench::layers::fit::Curve;
+use bench::layers::simulated::{self, most_octets};
+use bench::layers::{Measurement, Operation, Service};
+use bench::profile::{self, Layer, Profile};
+use bench::sample::{End, Line};
+use core::sync::atomic::Ordering;
+use serde_json::json;
+
+/// Makes the experiment on two machines of a profile.
+pub(crate) fn predict(options: &PredictLayers, output: &Output) -> anyhow::Result<Exit> {
+    if let Some(path) = &options.figure {
+        figure::check(path)?;
+    }
+    let profile = chosen(&options.profile)?;
+    let longest = most_octets(Operation::LlcTransmit, Service { acknowledgement: true, crc: true });
+    let sizes = super::sizes(&options.sizes, longest)?;
+    let stop = interrupt::install()?;
+    let mut curves = Vec::new();
+    for (operation, service) in kinds() {
+        let mut rounds = Vec::new();
+        for round in 0..options.rounds {
+            if stop.load(Ordering::Relaxed) {
+                let error = Some("interrupted".to_owned());
+                output.record(&Line::End(End { complete: false, error }))?;
+                return Ok(Exit::Interrupted);
+            }
+            let seed = options.seed.wrapping_add(round);
+            let one = |octets: &usize| {
+                let messages = options.messages;
+                simulated::measure(&profile, operation, service, *octets, messages, seed)
+            };
+            let round: Result<Vec<Measurement>, _> = sizes.iter().map(one).collect();
+            rounds.push(round.map_err(|error| Failure::failed(error.to_string()))?);
+        }
+        curves.extend(Curve::of_rounds(rounds));
+    }
+    let study = study(options, &profile, &sizes, curves);
+    output.record(&experiment(options, &study, &profile, &sizes))?;
+    for curve in &study.curves {
+        output.record(&record::curve(curve, "predicted"))?;
+    }
+    tell::tell(&study, output)?;
+    super::draw_to(&study, options.figure.as_deref(), output)?;
+    output.record(&Line::End(End { complete: true, error: None }))?;
+    Ok(Exit::Ok)
+}
+
+fn chosen(name: &str) -> Result<Profile, Failure> {
+    profile::built_in(name).ok_or_else(|| {
+        let names: Vec<&str> = profile::ALL.iter().map(|one| one.name).collect();
+        let fix = format!("one of {}", names.join(", "));
+        Failure::usage(format!("no profile {name:?}")).with_fix(fix)
+    })
+}
+
+/// Every operation; those of LLC with each choice of services.
+fn kinds() -> impl Iterator<Item = (Operation, Service)> {
+    Operation::ALL.into_iter().flat_map(|operation| {
+        let services = match operation.layer() {
+            Layer::Mac => &[Service { acknowledgement: false, crc: false }][..],
+            Layer::Llc => &Service::ALL,
+        };
+        services.iter().map(move |service| (operation, *service))
+    })
+}
+
+fn study(
+    options: &PredictLayers,
+    profile: &Profile,
+    sizes: &[usize],
+    mut curves: Vec<Curve>,
+) -> Study {
+    in_order(&mut curves);
+    let PredictLayers { rounds, messages, seed, .. } = options;
+    let (first, last) = (sizes.first().unwrap_or(&0), sizes.last().unwrap_or(&0));
+    let inputs = profile.calibrated_on();
+    let calibrated = match inputs.as_slice() {
+        [] => "no published figure was put in".to_owned(),
+        _ => format!("put in, and so no prediction: {}", inputs.join("; ")),
+    };
+    let assumptions = profile.assumptions.iter().map(|taken| format!("assumed: {taken}"));
+    let band = (!profile.variants.is_empty()).then(|| {
+        let names: Vec<&str> = profile.variants.iter().map(|one| one.name.as_str()).collect();
+        format!("other inputs fit the same figures, and are not shown here: {}", names.join(", "))
+    });
+    Study {
+        title: format!("layers of {}, predicted", profile.name),
+        extent: format!(
+            "{rounds} rounds of {messages} messages of each of {} sizes, {first} to {last} octets, \
+             seed {seed}",
+            sizes.len()
+        ),
+        lines: "lines through the medians of each round, with 95 % intervals over rounds",
+        curves,
+        remarks: [profile.title.clone(), calibrated]
+            .into_iter()
+            .chain(assumptions)
+            .chain(band)
+            .collect(),
+    }
+}
+
+fn experiment(
+    options: &PredictLayers,
+    study: &Study,
+    profile: &Profile,
+    sizes: &[usize],
+) -> serde_json::Value {
+    json!({
+        "type": "layers",
+        "title": study.title,
+        "profile": profile.name,
+        "calibrated_on": profile.calibrated_on(),
+        "sizes_octets": sizes,
+        "messages": options.messages,
+        "rounds": options.rounds,
+        "seed": options.seed,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::layers::MORE_SIZES;
+
+    #[test]
+    fn every_operation_is_predicted_with_every_service_that_it_can_have() {
+        // Five below LLC, and three of LLC with four choices each.
+        assert_eq!(kinds().count(), 5 + 3 * 4);
+        // The sizes that stand in the help fit every one of them.
+        let most = MORE_SIZES.rsplit(',').next().unwrap().parse::<usize>().unwrap();
+        let least = kinds().map(|(operation, service)| most_octets(operation, service)).min();
+        assert_eq!(Some(most), least);
+    }
+}
