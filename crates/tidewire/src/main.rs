@@ -5,10 +5,6 @@ mod args;
 mod calendar;
 mod command;
 mod exit;
-#[cfg_attr(
-    not(feature = "figures"),
-    expect(dead_code, reason = "without the drawing library nobody looks at a scene")
-)]
 mod figure;
 mod host;
 mod interrupt;
