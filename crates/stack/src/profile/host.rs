@@ -27,7 +27,7 @@ use crate::machine::{Machine, Output};
 use crate::messaging::{self, Messaging};
 use crate::station::Frame;
 use crate::tp4::{
-    self, Address, Endpoint, Entity, Indication, Nsdu, Params, Reason, Request, disconnect_reason,
+    Address, Endpoint, Entity, Indication, Nsdu, Params, Reason, Request, disconnect_reason,
 };
 use bytes::Bytes;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -408,8 +408,12 @@ impl Host {
             }
             Indication::Disconnect { endpoint, reason } => self.disconnected(now, endpoint, reason),
             // Room is asked for before a TSDU is handed over, so none comes back.
-            Indication::Established { .. } | Indication::Full { .. } | Indication::Ready { .. } => {
-            }
+            // No expedited data is sent, and none agreed on unless a program asks for it.
+            Indication::Established { .. }
+            | Indication::Full { .. }
+            | Indication::Ready { .. }
+            | Indication::Expedited { .. }
+            | Indication::ExpeditedRefused { .. } => {}
         }
     }
 
@@ -421,7 +425,7 @@ impl Host {
     }
 
     fn piece(&mut self, now: Instant, endpoint: Endpoint, octets: &[u8], end: bool) {
-        if self.params.transport.credit == tp4::Credit::ByUser {
+        if self.params.transport.credit.is_by_user() {
             self.transport.request(now, Request::GiveBack { endpoint, buffers: 1 });
         }
         let Some(conversation) = self.conversations.get_mut(&endpoint) else { return };

@@ -1,6 +1,12 @@
-//! What CR and CC settle: class, format, TPDU size, checksum (ISO 8073 6.5.4, 13.3, 13.4).
+//! What CR and CC settle: class, format, TPDU size, checksum, expedited data (ISO 8073 6.5.4, 13.3, 13.4).
+//!
+//! This entity runs class 4 alone, so it proposes no alternative class and accepts no other. What the
+//! standard allows and this entity cannot do is told apart from what the standard forbids: the first is a
+//! failed negotiation, the second a protocol error.
 
 use super::params::Params;
+use super::policy::Acknowledgement;
+use super::service::{Reason, disconnect_reason};
 use bytes::{Bytes, BytesMut};
 use wire::tp::{
     ClassOption, Connect, Kind, Parameter, ParameterBuffer, Parameters, Pdu, Reference, seal,
@@ -10,16 +16,25 @@ use wire::tp::{
 const USE_EXPEDITED: u8 = 0x01;
 /// Additional options (C6): the checksum is **not** wanted.
 const NO_CHECKSUM: u8 = 0x02;
+/// Additional options (C6): a sender may request acknowledgement (1995 edition).
+const REQUEST_ACKNOWLEDGEMENT: u8 = 0x20;
 /// The largest CR there may be (6.5.4), and the most user data in CR and CC.
-const CR_OCTETS: usize = 128;
+pub(super) const CR_OCTETS: usize = 128;
 pub(super) const CONNECT_DATA_OCTETS: usize = 32;
+/// TPDU sizes of the standard: from 128 to 8,192 octets; preferred sizes come in steps of 128.
+const SIZES: (usize, usize) = (128, 8_192);
 
 /// What the two sides agreed on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Agreement {
     pub(super) extended: bool,
     pub(super) checksum: bool,
+    pub(super) expedited: bool,
+    /// Whether DTs may request an acknowledgement.
+    pub(super) requests: bool,
     pub(super) tpdu_octets: usize,
+    /// Whether the size is stated as the preferred maximum (F0), beside or in place of C0.
+    pub(super) preferred: bool,
 }
 
 /// The exponent of the largest TPDU size of the standard that is not above `octets`.
@@ -27,57 +42,161 @@ fn size_exponent(octets: usize) -> u8 {
     (7..=13).rev().find(|exponent| 1 << exponent <= octets).unwrap_or(7)
 }
 
-/// The TPDU size a CR or CC states; 128 octets where it states none or one the standard does not have.
-fn stated_octets(parameters: Parameters<'_>) -> usize {
+/// The TPDU size C0 states; 128 octets where it is absent, `None` where it has no value of the standard.
+fn stated_octets(parameters: Parameters<'_>) -> Option<usize> {
     match parameters.value(0xC0) {
-        Some([exponent @ 7..=13]) => 1 << exponent,
-        _ => 128,
+        Some([exponent @ 7..=13]) => Some(1 << exponent),
+        Some(_) => None,
+        None => Some(SIZES.0),
     }
 }
 
-fn options(parameters: Parameters<'_>) -> u8 {
+/// The preferred maximum TPDU size F0 states, `None` where it is absent or says nothing.
+fn preferred_octets(parameters: Parameters<'_>) -> Option<usize> {
+    let steps = parameters.iter().filter_map(|parameter| match parameter {
+        Parameter::PreferredTpduSize(steps) => Some(steps as usize),
+        _ => None,
+    });
+    steps.last().filter(|steps| *steps > 0).map(|steps| steps.saturating_mul(SIZES.0))
+}
+
+/// Additional options, which are expedited data alone where they are absent; `None` where they are
+/// longer or shorter than one octet.
+fn options(parameters: Parameters<'_>) -> Option<u8> {
     match parameters.value(0xC6) {
-        Some([options]) => *options,
-        _ => USE_EXPEDITED,
+        Some([options]) => Some(*options),
+        Some(_) => None,
+        None => Some(USE_EXPEDITED),
     }
+}
+
+/// The classes with which a CC may answer a CR, as a bit for each (6.5.4 h, table 3); no bit where the
+/// proposal itself is not valid.
+#[must_use]
+pub(super) const fn valid_responses(preferred: u8, alternatives: &[u8]) -> u8 {
+    // Class 1 implies 0; classes 3 and 4 imply 2. An alternative is a class not above the preferred one,
+    // and class 1 is none for class 2.
+    let mut valid = match preferred {
+        0 => 0b0_0001,
+        1 => 0b0_0011,
+        2 => 0b0_0100,
+        3 => 0b0_1100,
+        4 => 0b1_0100,
+        _ => return 0,
+    };
+    let mut rest = alternatives;
+    while let [alternative, others @ ..] = rest {
+        valid |= match (preferred, *alternative) {
+            (1, 0 | 1) | (3 | 4, 1) => 0b0_0011,
+            (2..=4, 0) => 0b0_0001,
+            (2..=4, 2) => 0b0_0100,
+            (3 | 4, 3) => 0b0_1100,
+            (4, 4) => 0b1_0000,
+            _ => return 0,
+        };
+        rest = others;
+    }
+    valid
+}
+
+/// The alternative classes of a CR; `None` where one has options beside it (13.3.4 g).
+fn alternatives(parameters: Parameters<'_>) -> Option<arrayvec::ArrayVec<u8, 8>> {
+    let octets = parameters.value(0xC7).unwrap_or_default();
+    // Redundant ones are no error, but more than eight of five classes say nothing new.
+    octets.iter().take(8).map(|octet| (octet & 0x0F == 0).then_some(octet >> 4)).collect()
 }
 
 impl Agreement {
     /// What this side would like: the contents of its CR.
     pub(super) fn proposed(params: &Params) -> Self {
+        let octets = params.tpdu_octets.clamp(SIZES.0, SIZES.1) / SIZES.0 * SIZES.0;
         Self {
             extended: params.extended,
             checksum: params.checksum,
-            tpdu_octets: 1 << size_exponent(params.tpdu_octets),
+            expedited: params.expedited,
+            requests: params.acknowledgement == Acknowledgement::OnRequest,
+            tpdu_octets: octets,
+            preferred: !octets.is_power_of_two(),
         }
     }
 
-    /// What to answer to a CR; `None` where class 4 was neither preferred nor an alternative.
-    pub(super) fn answer(params: &Params, cr: &Connect<'_>) -> Option<Self> {
-        let alternatives = cr.parameters.value(0xC7).unwrap_or_default();
-        let class4 = cr.class.class == 4 || alternatives.iter().any(|octet| octet >> 4 == 4);
-        if !class4 {
-            return None;
+    /// What to answer to a CR.
+    ///
+    /// # Errors
+    /// The reason of the DR that refuses it.
+    pub(super) fn answer(params: &Params, cr: &Connect<'_>) -> Result<Self, u8> {
+        let broken = disconnect_reason::PROTOCOL_ERROR;
+        let others = alternatives(cr.parameters).ok_or(broken)?;
+        let valid = valid_responses(cr.class.class, &others);
+        if valid == 0 || cr.data.len() > CONNECT_DATA_OCTETS {
+            return Err(broken);
         }
+        if valid & 1 << 4 == 0 {
+            return Err(disconnect_reason::NEGOTIATION_FAILED);
+        }
+        let options = options(cr.parameters).ok_or(broken)?;
         let wanted = Self::proposed(params);
-        Some(Self {
+        let preferred = preferred_octets(cr.parameters);
+        // 13.2.3: an invalid size in a CR may be ignored, and then the default of 128 octets holds.
+        let stated = preferred.or_else(|| stated_octets(cr.parameters)).unwrap_or(SIZES.0);
+        let octets = wanted.tpdu_octets.min(stated);
+        Ok(Self {
             extended: wanted.extended && cr.class.extended,
-            checksum: wanted.checksum || options(cr.parameters) & NO_CHECKSUM == 0,
-            tpdu_octets: wanted.tpdu_octets.min(stated_octets(cr.parameters)),
+            checksum: wanted.checksum || options & NO_CHECKSUM == 0,
+            expedited: wanted.expedited && options & USE_EXPEDITED != 0,
+            requests: options & REQUEST_ACKNOWLEDGEMENT != 0,
+            tpdu_octets: if preferred.is_some() { octets } else { 1 << size_exponent(octets) },
+            preferred: preferred.is_some(),
         })
     }
 
-    /// What a CC settles of this proposal; `None` where it asks for more than was offered.
-    pub(super) fn settle(self, cc: &Connect<'_>) -> Option<Self> {
+    /// What a CC settles of this proposal.
+    ///
+    /// # Errors
+    /// [`Reason::NegotiationFailed`] where it selects a class this entity does not run,
+    /// [`Reason::ProtocolError`] where it selects what was not offered.
+    pub(super) fn settle(self, cc: &Connect<'_>) -> Result<Self, Reason> {
+        let broken = Reason::ProtocolError;
+        let class = 1_u8.checked_shl(u32::from(cc.class.class)).unwrap_or(0);
+        if valid_responses(4, &[]) & class == 0 || cc.data.len() > CONNECT_DATA_OCTETS {
+            return Err(broken);
+        }
+        if cc.class.class != 4 {
+            return Err(Reason::NegotiationFailed);
+        }
+        let options = options(cc.parameters).ok_or(broken)?;
+        let preferred = preferred_octets(cc.parameters);
+        let stated = match preferred {
+            Some(octets) => octets,
+            None => stated_octets(cc.parameters).ok_or(broken)?,
+        };
+        // A responder that does not know F0 answers C0, which stated the next lower power of two.
+        let most = if self.preferred && preferred.is_none() {
+            1 << size_exponent(self.tpdu_octets)
+        } else {
+            self.tpdu_octets
+        };
         let settled = Self {
             extended: cc.class.extended,
-            checksum: self.checksum || options(cc.parameters) & NO_CHECKSUM == 0,
-            tpdu_octets: stated_octets(cc.parameters),
+            checksum: self.checksum || options & NO_CHECKSUM == 0,
+            // An absent parameter is its default, which a side that did not offer expedited data ignores.
+            expedited: self.expedited && options & USE_EXPEDITED != 0,
+            requests: self.requests && options & REQUEST_ACKNOWLEDGEMENT != 0,
+            tpdu_octets: stated,
+            preferred: preferred.is_some(),
         };
-        let offered = cc.class.class == 4
-            && (self.extended || !settled.extended)
-            && settled.tpdu_octets <= self.tpdu_octets;
-        offered.then_some(settled)
+        let not_offered = (settled.extended && !self.extended)
+            || stated > most
+            || (self.checksum && options & NO_CHECKSUM != 0)
+            || (preferred.is_some() && !self.preferred);
+        if not_offered { Err(broken) } else { Ok(settled) }
+    }
+
+    /// The additional options it is stated with.
+    const fn options(self) -> u8 {
+        (if self.expedited { USE_EXPEDITED } else { 0 })
+            | (if self.checksum { 0 } else { NO_CHECKSUM })
+            | (if self.requests { REQUEST_ACKNOWLEDGEMENT } else { 0 })
     }
 }
 
@@ -95,7 +214,10 @@ pub(super) struct Ends<'a> {
 /// A CR or CC as octets; `None` where TSAP-IDs and user data are too long for one.
 pub(super) fn connect_tpdu(kind: Kind, ends: &Ends<'_>, agreed: Agreement) -> Option<Bytes> {
     let mut buffer = ParameterBuffer::new();
-    buffer.push(&Parameter::TpduSize(size_exponent(agreed.tpdu_octets)))?;
+    // A CC that answers F0 leaves C0 out; a CR has both, for those that do not know F0.
+    if kind == Kind::Cr || !agreed.preferred {
+        buffer.push(&Parameter::TpduSize(size_exponent(agreed.tpdu_octets)))?;
+    }
     if !ends.calling.is_empty() {
         buffer.push(&Parameter::CallingTsap(ends.calling))?;
     }
@@ -105,9 +227,11 @@ pub(super) fn connect_tpdu(kind: Kind, ends: &Ends<'_>, agreed: Agreement) -> Op
     if kind == Kind::Cr {
         buffer.push(&Parameter::Version(1))?;
     }
-    let options = if agreed.checksum { 0 } else { NO_CHECKSUM };
-    buffer.push(&Parameter::AdditionalOptions(options))?;
+    buffer.push(&Parameter::AdditionalOptions(agreed.options()))?;
     buffer.push(&Parameter::AcknowledgeTime(ends.acknowledge_ms))?;
+    if agreed.preferred {
+        buffer.push(&Parameter::PreferredTpduSize((agreed.tpdu_octets / SIZES.0) as u32))?;
+    }
     // 6.17.3: a CR always carries the checksum, since nothing is agreed yet.
     let sealed = kind == Kind::Cr || agreed.checksum;
     if sealed {
@@ -137,95 +261,4 @@ pub(super) fn connect_tpdu(kind: Kind, ends: &Ends<'_>, agreed: Agreement) -> Op
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use wire::tp::{Checksum, tpdus};
-
-    fn ends<'a>(data: &'a [u8]) -> Ends<'a> {
-        Ends {
-            destination_reference: Reference(0),
-            source_reference: Reference(7),
-            credit: 15,
-            calling: b"a",
-            called: b"b",
-            acknowledge_ms: 10,
-            data,
-        }
-    }
-
-    fn proposal(extended: bool, checksum: bool, tpdu_octets: usize) -> Agreement {
-        Agreement { extended, checksum, tpdu_octets }
-    }
-
-    /// Sends `proposed` as a CR to a side with `params` and its CC back; what each side ends up with.
-    fn negotiate(proposed: Agreement, params: &Params) -> (Agreement, Option<Agreement>) {
-        let cr = connect_tpdu(Kind::Cr, &ends(b""), proposed).unwrap();
-        let raw = tpdus(&cr).next().unwrap().unwrap();
-        let Ok(Pdu::Cr(cr)) = Pdu::decode(&raw, None) else { panic!("not a CR") };
-        let answer = Agreement::answer(params, &cr).unwrap();
-        let cc = connect_tpdu(Kind::Cc, &ends(b""), answer).unwrap();
-        let raw = tpdus(&cc).next().unwrap().unwrap();
-        let Ok(Pdu::Cc(cc)) = Pdu::decode(&raw, None) else { panic!("not a CC") };
-        (answer, proposed.settle(&cc))
-    }
-
-    #[test]
-    fn both_sides_settle_on_the_same_and_never_upwards() {
-        for extended in [false, true] {
-            for checksum in [false, true] {
-                for octets in [128, 1_024, 8_192] {
-                    let params = Params { extended, checksum, tpdu_octets: 2_048, ..Params::lan() };
-                    let (answer, settled) = negotiate(proposal(true, false, octets), &params);
-                    assert_eq!(settled, Some(answer));
-                    let expected = proposal(extended, checksum, octets.min(2_048));
-                    assert_eq!(answer, expected);
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn the_checksum_is_left_out_only_if_both_want_it_so() {
-        let with = Params::lan();
-        let without = Params { checksum: false, ..Params::lan() };
-        let uses =
-            |proposed, params| negotiate(proposal(false, proposed, 1_024), params).0.checksum;
-        assert!(uses(true, &with) && uses(true, &without) && uses(false, &with));
-        assert!(!uses(false, &without));
-    }
-
-    #[test]
-    fn a_cc_that_asks_for_more_than_was_offered_is_refused() {
-        let offered = proposal(false, true, 1_024);
-        let cc = |class, exponent| {
-            let mut buffer = ParameterBuffer::new();
-            buffer.push(&Parameter::TpduSize(exponent)).unwrap();
-            let connect = Connect {
-                credit: 1,
-                destination_reference: Reference(7),
-                source_reference: Reference(9),
-                class: ClassOption::from_octet(class),
-                parameters: buffer.parameters(Kind::Cc),
-                data: &[],
-            };
-            offered.settle(&connect)
-        };
-        assert!(cc(0x40, 10).is_some());
-        assert_eq!(cc(0x42, 10), None, "extended formats were not offered");
-        assert_eq!(cc(0x20, 10), None, "class 2 was not offered");
-        assert_eq!(cc(0x40, 11), None, "2,048 octets were not offered");
-    }
-
-    #[test]
-    fn a_cr_is_sealed_and_at_most_128_octets_long() {
-        // 7 fixed; sizes, options, acknowledge time, version 3 + 3 + 4 + 3; TSAPs 3 + 3; checksum 4.
-        let cr = connect_tpdu(Kind::Cr, &ends(&[7; 32]), proposal(true, false, 128)).unwrap();
-        assert_eq!(cr.len(), 7 + 13 + 6 + 4 + 32);
-        let raw = tpdus(&cr).next().unwrap().unwrap();
-        let pdu = Pdu::decode(&raw, None).unwrap();
-        assert_eq!(raw.checksum(pdu.parameters(), &[]), Checksum::Good);
-        assert_eq!(connect_tpdu(Kind::Cr, &ends(&[7; 33]), proposal(true, true, 128)), None);
-        let long = Ends { called: &[1; 100], ..ends(&[]) };
-        assert_eq!(connect_tpdu(Kind::Cr, &long, proposal(true, true, 128)), None);
-    }
-}
+mod tests;

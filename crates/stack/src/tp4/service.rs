@@ -60,7 +60,23 @@ pub enum Request {
         /// The TSDU.
         tsdu: Bytes,
     },
-    /// The user gives back buffers of DTs it has consumed; only where [`super::Credit::ByUser`] rules.
+    /// T-EXPEDITED-DATA request: 1 to 16 octets that overtake what is sent after them.
+    Expedited {
+        /// The connection.
+        endpoint: Endpoint,
+        /// The octets.
+        data: Bytes,
+    },
+    /// The user takes buffers away from a connection that nobody has filled: credit is reduced.
+    /// [`Request::GiveBack`] returns them.
+    Withdraw {
+        /// The connection.
+        endpoint: Endpoint,
+        /// Buffers.
+        buffers: u32,
+    },
+    /// The user gives back buffers: of DTs it has consumed, where [`super::Credit::is_by_user`] says that
+    /// it holds them, or those it withdrew.
     GiveBack {
         /// The connection.
         endpoint: Endpoint,
@@ -113,6 +129,20 @@ pub enum Indication {
         /// Whether the TSDU ends with it.
         end: bool,
     },
+    /// T-EXPEDITED-DATA indication.
+    Expedited {
+        /// The connection.
+        endpoint: Endpoint,
+        /// The octets.
+        data: Bytes,
+    },
+    /// Expedited data was not taken: it was not agreed on, is not of 1 to 16 octets, or too much waits.
+    ExpeditedRefused {
+        /// The connection.
+        endpoint: Endpoint,
+        /// The octets, handed back.
+        data: Bytes,
+    },
     /// A TSDU was not taken: the queue is full. [`Indication::Ready`] follows when it is not.
     Full {
         /// The connection.
@@ -152,7 +182,7 @@ pub enum Reason {
     PeerSilent,
     /// The CC asked for what was not offered.
     NegotiationFailed,
-    /// The peer reported a protocol error (ER).
+    /// One side broke the protocol: the peer said so (ER), or did so here.
     ProtocolError,
     /// This entity has as many connections as it may.
     TooManyConnections,
@@ -206,6 +236,8 @@ pub mod disconnect_reason {
     pub const MISMATCHED_REFERENCES: u8 = 132;
     /// The peer broke the protocol.
     pub const PROTOCOL_ERROR: u8 = 133;
+    /// A header or parameter has an invalid length.
+    pub const INVALID_LENGTH: u8 = 138;
 }
 
 /// What watchers are told.
@@ -262,6 +294,20 @@ pub struct Counters {
     pub bad_checksum: u64,
     /// TPDUs that could not be decoded.
     pub malformed: u64,
+    /// TPDUs that were as the peer sent them and broke the protocol (6.22).
+    pub protocol_errors: u64,
+    /// AKs sent to confirm what the peer said of its window (12.2.3.9).
+    pub confirmations: u64,
+    /// AKs sent again because the peer might not know that the window is open (12.2.3.8).
+    pub acknowledgements_again: u64,
+    /// AKs that took credit back.
+    pub credit_reductions: u64,
+    /// EDs sent again.
+    pub expedited_again: u64,
+    /// EDs that had arrived before.
+    pub expedited_duplicates: u64,
+    /// TPDUs that shared the NSDU of the one before.
+    pub concatenated: u64,
     /// TPDUs for a reference nobody has, or from another peer than its connection's.
     pub unknown_reference: u64,
     /// TPDUs for a frozen reference.

@@ -44,6 +44,8 @@ pub enum Event {
     DcReceived,
     /// An ER came in.
     ErReceived,
+    /// The peer broke the protocol more often than is borne.
+    ProtocolErrors,
     /// The user asks for an end.
     DisconnectRequested,
     /// T1 ran out with transmissions left.
@@ -112,7 +114,8 @@ pub const fn transition(state: State, event: Event) -> Option<(State, Action)> {
         (State::CrSent, _) => return None,
 
         (State::Indicated, Event::Accepted) => (State::CcSent, Action::SendCc),
-        (State::Indicated, Event::DisconnectRequested) => (State::Frozen, Action::Refuse),
+        // 6.6.3: the peer was never told our reference, so nothing needs to freeze.
+        (State::Indicated, Event::DisconnectRequested) => (State::Closed, Action::Refuse),
         // 12.2.2.2 b 2: a CR again while the user thinks it over is ignored.
         (State::Indicated, Event::DrReceived) => (State::Frozen, Action::ConfirmRelease),
         (State::Indicated, _) => return None,
@@ -120,9 +123,10 @@ pub const fn transition(state: State, event: Event) -> Option<(State, Action)> {
         (State::CcSent, Event::DataReceived) => (State::Open, Action::Establish),
         (State::CcSent, Event::CrReceived | Event::T1RanOut) => (State::CcSent, Action::SendAgain),
         (State::CcSent, Event::DrReceived) => (State::Frozen, Action::ConfirmRelease),
-        (State::CcSent, Event::ErReceived | Event::GaveUp | Event::InactivityRanOut) => {
-            (State::Closing, Action::Abort)
-        }
+        (
+            State::CcSent,
+            Event::ErReceived | Event::ProtocolErrors | Event::GaveUp | Event::InactivityRanOut,
+        ) => (State::Closing, Action::Abort),
         (State::CcSent, Event::DisconnectRequested) => (State::Closing, Action::Release),
         (State::CcSent, _) => return None,
 
@@ -131,9 +135,10 @@ pub const fn transition(state: State, event: Event) -> Option<(State, Action)> {
         (State::Open, Event::CcReceived) => (State::Open, Action::Acknowledge),
         (State::Open, Event::T1RanOut) => (State::Open, Action::SendAgain),
         (State::Open, Event::DrReceived) => (State::Frozen, Action::ConfirmRelease),
-        (State::Open, Event::ErReceived | Event::GaveUp | Event::InactivityRanOut) => {
-            (State::Closing, Action::Abort)
-        }
+        (
+            State::Open,
+            Event::ErReceived | Event::ProtocolErrors | Event::GaveUp | Event::InactivityRanOut,
+        ) => (State::Closing, Action::Abort),
         (State::Open, Event::DisconnectRequested) => (State::Closing, Action::Release),
         (State::Open, _) => return None,
 
@@ -168,7 +173,7 @@ mod tests {
         State::Closing,
         State::Frozen,
     ];
-    const EVENTS: [Event; 14] = [
+    const EVENTS: [Event; 15] = [
         Event::ConnectRequested,
         Event::CrReceived,
         Event::Accepted,
@@ -178,6 +183,7 @@ mod tests {
         Event::DrReceived,
         Event::DcReceived,
         Event::ErReceived,
+        Event::ProtocolErrors,
         Event::DisconnectRequested,
         Event::T1RanOut,
         Event::GaveUp,

@@ -4,8 +4,9 @@ use super::window::Retained;
 use bytes::{BufMut, Bytes};
 use wire::packet::Packet;
 use wire::tp::{
-    Acknowledgement, Data, Disconnect, DisconnectConfirm, Format, Kind, Parameter, ParameterBuffer,
-    Parameters, Pdu, Reference, seal,
+    Acknowledgement, Data, Disconnect, DisconnectConfirm, Expedited, ExpeditedAcknowledgement,
+    FlowControlConfirmation, Format, Kind, Parameter, ParameterBuffer, Parameters, Pdu, Reference,
+    Rejected, seal,
 };
 
 /// A DT in front of its user data, which is shared and not copied.
@@ -14,6 +15,7 @@ pub(super) fn dt_packet(
     checksum: bool,
     number: u32,
     retained: &Retained,
+    acknowledgement_requested: bool,
 ) -> Packet {
     const CHECKSUM: [u8; 4] = [0xC3, 2, 0, 0];
     let pdu = Pdu::Dt(Data {
@@ -21,7 +23,7 @@ pub(super) fn dt_packet(
         destination_reference,
         number,
         end_of_tsdu: retained.end_of_tsdu,
-        acknowledgement_requested: false,
+        acknowledgement_requested,
         parameters: Parameters::none(Kind::Dt),
         data: &[],
     });
@@ -44,15 +46,20 @@ pub(super) fn dt_packet(
 
 /// A TPDU without user data whose last parameter is the checksum, if it has one.
 fn header_packet(pdu: &Pdu<'_>, checksum: bool) -> Packet {
+    packet(pdu, checksum, &Bytes::new())
+}
+
+/// A header whose last parameter is the checksum, if it has one, in front of `data`.
+fn packet(pdu: &Pdu<'_>, checksum: bool, data: &Bytes) -> Packet {
     let mut room = [0; 64];
     let mut rest = &mut room[..];
     pdu.encode_header(&mut rest);
     let length = 64 - rest.len();
     let header = &mut room[..length];
     if checksum {
-        seal(header, length - 2, &[]);
+        seal(header, length - 2, data);
     }
-    let mut packet = Packet::new(Bytes::new());
+    let mut packet = Packet::new(data.clone());
     packet.prepend(&room[..length]);
     packet
 }
@@ -96,15 +103,82 @@ pub(super) fn dc_packet(
     header_packet(&Pdu::Dc(dc), checksum)
 }
 
+/// What an AK says.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Window {
+    pub(super) next: u32,
+    pub(super) subsequence: u16,
+    pub(super) credit: u16,
+    pub(super) confirmation: Option<FlowControlConfirmation>,
+}
+
 /// An AK.
 pub(super) fn ak_packet(
     (format, destination_reference): (Format, Reference),
     checksum: bool,
-    next: u32,
-    credit: u16,
+    window: &Window,
 ) -> Packet {
-    let buffer = checksum_parameter(checksum);
+    let mut buffer = ParameterBuffer::new();
+    let mut put = |parameter: &Parameter<'_>| {
+        buffer.push(parameter).expect("three short parameters fit into a header");
+    };
+    // 12.2.3.8.2: a subsequence number of zero is left out.
+    if window.subsequence > 0 {
+        put(&Parameter::Subsequence(window.subsequence));
+    }
+    if let Some(confirmation) = window.confirmation {
+        put(&Parameter::FlowControlConfirmation(confirmation));
+    }
+    if checksum {
+        put(&Parameter::Checksum([0, 0]));
+    }
     let parameters = buffer.parameters(Kind::Ak);
+    let Window { next, credit, .. } = *window;
     let ak = Acknowledgement { format, destination_reference, next, credit, parameters };
     header_packet(&Pdu::Ak(ak), checksum)
+}
+
+/// An ED.
+pub(super) fn ed_packet(
+    (format, destination_reference): (Format, Reference),
+    checksum: bool,
+    number: u32,
+    data: &Bytes,
+) -> Packet {
+    let buffer = checksum_parameter(checksum);
+    let parameters = buffer.parameters(Kind::Ed);
+    let ed = Expedited { format, destination_reference, number, parameters, data: &[] };
+    packet(&Pdu::Ed(ed), checksum, data)
+}
+
+/// An EA.
+pub(super) fn ea_packet(
+    (format, destination_reference): (Format, Reference),
+    checksum: bool,
+    number: u32,
+) -> Packet {
+    let buffer = checksum_parameter(checksum);
+    let parameters = buffer.parameters(Kind::Ea);
+    let ea = ExpeditedAcknowledgement { format, destination_reference, number, parameters };
+    header_packet(&Pdu::Ea(ea), checksum)
+}
+
+/// The most of a rejected TPDU that an ER repeats.
+const REJECTED_OCTETS: usize = 32;
+
+/// An ER that repeats `rejected`, the TPDU up to the octet that is wrong, as far as it has room.
+pub(super) fn er_packet(
+    destination_reference: Reference,
+    checksum: bool,
+    cause: u8,
+    rejected: &[u8],
+) -> Packet {
+    let mut buffer = ParameterBuffer::new();
+    let rejected = rejected.get(..REJECTED_OCTETS).unwrap_or(rejected);
+    buffer.push(&Parameter::InvalidTpdu(rejected)).expect("an empty buffer has room");
+    if checksum {
+        buffer.push(&Parameter::Checksum([0, 0])).expect("there is room behind 32 octets");
+    }
+    let parameters = buffer.parameters(Kind::Er);
+    header_packet(&Pdu::Er(Rejected { destination_reference, cause, parameters }), checksum)
 }

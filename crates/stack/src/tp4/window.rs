@@ -45,7 +45,20 @@ pub(super) enum Acknowledged {
         newly: u32,
         /// Whether a window that had been closed opened.
         opened: bool,
+        /// What of it the peer may want to have confirmed.
+        news: News,
     },
+}
+
+/// Whether an AK is one that 12.2.3.9 has answered with a flow control confirmation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum News {
+    /// It is not.
+    None,
+    /// It says what the one before it said (12.2.3.9 a).
+    Duplicate,
+    /// It opened a closed window, or one that had been reduced, without acknowledging (12.2.3.9 b, c).
+    Opened,
 }
 
 /// The sending side: lower window edge to upper window edge.
@@ -58,7 +71,12 @@ pub(super) struct SendWindow {
     credit: u32,
     /// The subsequence number and credit of the latest AK with the current lower edge.
     latest: (u16, u32),
+    /// The highest upper edge ever received, as a distance from the lower edge (12.2.3.9 c).
+    highest: u32,
     retained: VecDeque<Retained>,
+    retained_octets: usize,
+    /// How many octets may be retained.
+    most_octets: usize,
     tsdus: VecDeque<Bytes>,
     queued_octets: usize,
     /// When each of the latest DTs was last sent, as far as their numbers may be mistaken for later ones.
@@ -74,7 +92,10 @@ impl SendWindow {
             lower_edge: 0,
             credit,
             latest: (0, credit),
+            highest: credit,
             retained: VecDeque::new(),
+            retained_octets: 0,
+            most_octets: usize::MAX,
             tsdus: VecDeque::new(),
             queued_octets: 0,
             sent_at: VecDeque::new(),
@@ -83,8 +104,10 @@ impl SendWindow {
     }
 
     /// Starts it off with the peer's first credit; what the user queued already stays queued.
-    pub(super) fn open(&mut self, modulus: u32, credit: u32) {
+    /// At most `most_octets` are ever sent and not acknowledged.
+    pub(super) fn open(&mut self, modulus: u32, credit: u32, most_octets: usize) {
         (self.modulus, self.credit, self.latest) = (modulus, credit, (0, credit));
+        (self.highest, self.most_octets) = (credit, most_octets);
         self.reuse_after = reuse_after(modulus);
     }
 
@@ -119,7 +142,16 @@ impl SendWindow {
 
     /// Whether there is a new DT to send and credit for it.
     pub(super) fn has_new(&self) -> bool {
-        !self.tsdus.is_empty() && (self.retained.len() as u32) < self.credit
+        !self.tsdus.is_empty()
+            && (self.retained.len() as u32) < self.credit
+            && self.retained_octets < self.most_octets
+    }
+
+    /// Whether the DT that [`SendWindow::take_new`] is about to take is the last for now: nothing is left
+    /// to be sent behind it, or no credit.
+    pub(super) fn next_is_last(&self, octets: usize) -> bool {
+        let all = self.tsdus.len() == 1 && self.queued_octets <= octets;
+        all || self.retained.len() as u32 + 1 >= self.credit
     }
 
     /// Takes the next new DT of at most `octets` of user data, if there is one and credit for it.
@@ -141,6 +173,7 @@ impl SendWindow {
             }
             self.sent_at.push_back(now);
         }
+        self.retained_octets += data.len();
         self.retained.push_back(Retained { data, end_of_tsdu, transmissions: 1 });
         self.retained.back().map(|retained| (number, retained))
     }
@@ -181,12 +214,42 @@ impl SendWindow {
             return Acknowledged::OutOfSequence;
         }
         let was_closed = self.retained.len() as u32 >= self.credit;
-        self.retained.drain(..newly as usize);
+        let news = self.news(newly, subsequence, credit);
+        for retained in self.retained.drain(..newly as usize) {
+            self.retained_octets -= retained.data.len();
+        }
         self.lower_edge = next;
+        self.highest = self.highest.saturating_sub(newly).max(credit);
         self.credit = credit;
         self.latest = (subsequence, credit);
         let opened = was_closed && (self.retained.len() as u32) < credit;
-        Acknowledged::InSequence { newly, opened }
+        Acknowledged::InSequence { newly, opened, news }
+    }
+
+    fn news(&self, newly: u32, subsequence: u16, credit: u32) -> News {
+        if newly > 0 {
+            return News::None;
+        }
+        if (subsequence, credit) == self.latest {
+            return News::Duplicate;
+        }
+        let raises = credit > self.credit;
+        if raises && (self.credit == 0 || self.highest > self.credit) {
+            News::Opened
+        } else {
+            News::None
+        }
+    }
+
+    /// The latest AK in sequence, as a flow control confirmation repeats it: YR-TU-NR, subsequence
+    /// number, CDT.
+    pub(super) const fn latest(&self) -> (u32, u16, u32) {
+        (self.lower_edge, self.latest.0, self.latest.1)
+    }
+
+    /// Whether any DT is outstanding that the window allows to be sent again.
+    pub(super) fn may_send_again(&self) -> bool {
+        !self.retained.is_empty() && self.credit > 0
     }
 
     /// Whether numbers start over between the lower edge before and after `newly` acknowledgements.
@@ -254,6 +317,24 @@ impl ReceiveWindow {
         self.free.saturating_sub(self.granted)
     }
 
+    /// DTs delivered since the connection opened: YR-TU-NR, unwrapped.
+    pub(super) const fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
+    /// Takes buffers back that nobody holds; whether credit granted goes with them (credit reduction).
+    /// DTs that wait beyond the new upper edge are forgotten: their sender keeps them.
+    pub(super) fn withdraw(&mut self, buffers: u32) -> bool {
+        self.free = self.free.saturating_sub(buffers);
+        let reduced = self.granted > self.free;
+        if reduced {
+            self.granted = self.free;
+            let edge = self.delivered + u64::from(self.granted);
+            drop(self.waiting.split_off(&edge));
+        }
+        reduced
+    }
+
     /// Takes a DT's number, and its content if it is new; deliver with [`ReceiveWindow::pop`].
     pub(super) fn arrive(&mut self, number: u32, data: Bytes, end: bool) -> Arrival {
         let ahead = distance(self.next, number, self.modulus);
@@ -319,7 +400,7 @@ mod tests {
         let mut window = send_window(3);
         assert_eq!(numbers(&mut window), [0, 1, 2]);
         assert!(window.is_blocked());
-        let opened = Acknowledged::InSequence { newly: 2, opened: true };
+        let opened = Acknowledged::InSequence { newly: 2, opened: true, news: News::None };
         assert_eq!(window.acknowledge(2, 0, 3), opened);
         assert_eq!(numbers(&mut window), [3, 4]);
     }
@@ -373,6 +454,54 @@ mod tests {
             let in_sequence = window.acknowledge(4, subsequence, credit);
             assert_ne!(in_sequence, Acknowledged::OutOfSequence, "{subsequence} {credit}");
         }
+    }
+
+    #[test]
+    fn an_ak_that_opens_or_repeats_is_news_and_one_that_acknowledges_is_not() {
+        let mut window = send_window(8);
+        numbers(&mut window);
+        let news = |window: &mut SendWindow, next, subsequence, credit| match window.acknowledge(
+            next,
+            subsequence,
+            credit,
+        ) {
+            Acknowledged::InSequence { news, .. } => news,
+            Acknowledged::OutOfSequence => panic!("out of sequence"),
+        };
+        assert_eq!(news(&mut window, 2, 0, 6), News::None);
+        assert_eq!(news(&mut window, 2, 0, 6), News::Duplicate);
+        assert_eq!(news(&mut window, 2, 0, 7), News::None, "the upper edge was never reduced");
+        assert_eq!(news(&mut window, 2, 1, 3), News::None, "a reduction is no opening");
+        assert_eq!(news(&mut window, 2, 1, 4), News::Opened, "12.2.3.9 c: it had been 9");
+        assert_eq!(news(&mut window, 3, 0, 0), News::None);
+        assert_eq!(news(&mut window, 3, 0, 1), News::Opened, "12.2.3.9 b: it had been closed");
+    }
+
+    #[test]
+    fn what_is_retained_is_bounded_whatever_credit_the_peer_gives() {
+        let mut window = SendWindow::new(1 << 31, 0);
+        window.open(1 << 31, 65_535, 100);
+        window.queue(Bytes::from_static(&[7; 1_000]));
+        let sent = std::iter::from_fn(|| window.take_new(Instant::ZERO, 30).map(|(n, _)| n));
+        // Three pieces are 90 octets; the one that crosses 100 is still sent.
+        assert_eq!(sent.count(), 4);
+    }
+
+    #[test]
+    fn credit_can_be_taken_back_and_what_waits_beyond_goes_with_it() {
+        let mut window = ReceiveWindow::new(128, 6, 6);
+        let data = Bytes::from_static(b"x");
+        for number in [1, 4] {
+            assert_eq!(window.arrive(number, data.clone(), true), Arrival::OutOfOrder);
+        }
+        assert!(window.withdraw(3));
+        assert_eq!(window.grant(15), 3);
+        assert_eq!(window.arrive(4, data.clone(), true), Arrival::OutsideWindow);
+        assert_eq!(window.arrive(1, data.clone(), true), Arrival::Duplicate, "it still waits");
+        assert!(!window.withdraw(0));
+        window.give_back(3, 6);
+        assert_eq!(window.grant(15), 6);
+        assert_eq!(window.arrive(4, data, true), Arrival::OutOfOrder);
     }
 
     #[test]

@@ -1,27 +1,27 @@
 //! The transport entity of a station: references, demultiplexing, the deadlines of all connections.
+//!
+//! `receive` has what becomes of the TPDUs that come in.
 
-use super::connection::{Connection, acknowledge_ms};
+mod receive;
+
+use super::connection::{Connection, acknowledge_ms, first_credit};
 use super::context::Context;
 use super::negotiate::{Agreement, Ends, connect_tpdu};
 use super::params::Params;
-use super::service::{
-    Address, Counters, Endpoint, Indication, Note, Nsdu, Reason, Request, disconnect_reason,
-};
-use super::table::{Event, State};
-use super::tpdu::{dc_packet, dr_packet};
+use super::service::{Address, Counters, Endpoint, Indication, Note, Nsdu, Reason, Request};
+use super::table::State;
 use crate::machine::{Deadline, Machine, Output};
 use bytes::Bytes;
-use core::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use wire::time::Instant;
-use wire::tp::{Checksum, Kind, Pdu, Raw, Reference, tpdus};
+use wire::tp::{Kind, Reference, tpdus};
 
 /// A place for a connection. Its generation grows each time it is used again.
 #[derive(Clone, Debug, Default)]
 struct Slot {
     generation: u32,
     connection: Option<Box<Connection>>,
-    /// The earliest time in the agenda for it.
+    /// The time in the agenda for it.
     scheduled: Option<Instant>,
 }
 
@@ -37,8 +37,13 @@ pub struct Entity {
     /// Which connection a peer's source reference stands for: tells a CR that comes again.
     by_peer: BTreeMap<(Address, Reference), u32>,
     last_reference: u16,
-    /// When a connection may want to be looked at: never later than its deadline, often earlier.
-    agenda: BinaryHeap<Reverse<(Instant, u32)>>,
+    /// When a connection may want to be looked at: never later than its deadline, often earlier, so that a
+    /// timer that is moved back costs nothing. One entry for each connection at the most.
+    agenda: BTreeSet<(Instant, u32)>,
+    /// Connections that peers began and have not completed.
+    half_open: usize,
+    /// The TSAPs there are; with none, users answer for themselves.
+    tsaps: BTreeSet<Bytes>,
     outputs: VecDeque<Output<Nsdu, Indication, Note>>,
     counters: Counters,
 }
@@ -58,7 +63,9 @@ impl Entity {
             by_reference: Vec::new(),
             by_peer: BTreeMap::new(),
             last_reference,
-            agenda: BinaryHeap::new(),
+            agenda: BTreeSet::new(),
+            half_open: 0,
+            tsaps: BTreeSet::new(),
             outputs: VecDeque::new(),
             counters: Counters::default(),
         }
@@ -71,6 +78,13 @@ impl Entity {
             (self.slots.len() - 1) as u32
         });
         Endpoint { slot, generation: self.slots[slot as usize].generation }
+    }
+
+    /// Says that a user has this TSAP-ID. From the first on, a CR for another is refused with
+    /// [`super::disconnect_reason::ADDRESS_UNKNOWN`] and no connection is made for it; one that names no
+    /// TSAP is for whoever listens.
+    pub fn serve(&mut self, tsap: Bytes) {
+        self.tsaps.insert(tsap);
     }
 
     /// What it was made with.
@@ -139,10 +153,13 @@ impl Entity {
         slot: u32,
         act: impl FnOnce(&mut Connection, &mut Context<'_>),
     ) {
-        let Self { params, slots, outputs, counters, agenda, .. } = self;
+        let Self { params, slots, outputs, counters, agenda, half_open, .. } = self;
         let place = &mut slots[slot as usize];
         let Some(connection) = place.connection.as_deref_mut() else { return };
+        let before = is_half_open(connection.state);
         act(connection, &mut Context { now, params, outputs, counters });
+        *half_open += usize::from(is_half_open(connection.state));
+        *half_open -= usize::from(before);
         if connection.state == State::Closed {
             self.forget(slot);
             return;
@@ -150,8 +167,10 @@ impl Entity {
         if let Some(Deadline { at, .. }) = connection.deadline(params)
             && place.scheduled.is_none_or(|scheduled| at < scheduled)
         {
-            place.scheduled = Some(at);
-            agenda.push(Reverse((at, slot)));
+            if let Some(later) = place.scheduled.replace(at) {
+                agenda.remove(&(later, slot));
+            }
+            agenda.insert((at, slot));
         }
     }
 
@@ -159,9 +178,15 @@ impl Entity {
         let place = &mut self.slots[slot as usize];
         let Some(connection) = place.connection.take() else { return };
         place.generation = place.generation.wrapping_add(1);
-        place.scheduled = None;
+        if let Some(at) = place.scheduled.take() {
+            self.agenda.remove(&(at, slot));
+        }
         self.by_reference[usize::from(connection.local.0)] = 0;
-        self.by_peer.remove(&(connection.peer, connection.remote));
+        // A peer that answers two CRs with one reference must not make us forget the other.
+        let name = (connection.peer, connection.remote);
+        if self.by_peer.get(&name) == Some(&slot) {
+            self.by_peer.remove(&name);
+        }
         self.free.push(slot);
         self.in_use -= 1;
     }
@@ -192,7 +217,7 @@ impl Entity {
         let ends = Ends {
             destination_reference: Reference(0),
             source_reference: local,
-            credit: self.params.window.min(15) as u8,
+            credit: first_credit(&self.params) as u8,
             calling: &calling,
             called: &called,
             acknowledge_ms: acknowledge_ms(&self.params),
@@ -203,151 +228,6 @@ impl Entity {
         };
         self.place(Connection::new(endpoint, peer, local, agreed));
         self.with(now, endpoint.slot, |connection, cx| connection.connect(cx, cr));
-    }
-
-    /// One TPDU of an NSDU; `tail` is its user data where that does not follow it directly.
-    fn tpdu(&mut self, now: Instant, nsdu: &Nsdu, raw: &Raw<'_>, tail: Option<&Bytes>) {
-        let slot = raw.destination_reference().and_then(|reference| {
-            let slot = self.by_reference.get(usize::from(reference.0))?.checked_sub(1)?;
-            let connection = self.slots[slot as usize].connection.as_deref()?;
-            (connection.peer == nsdu.peer).then_some((slot, connection))
-        });
-        let format = slot.as_ref().map(|(_, connection)| connection.format());
-        let Ok(pdu) = Pdu::decode(raw, format) else {
-            self.counters.malformed += 1;
-            return self.discard(raw, "malformed");
-        };
-        let required = match (&pdu, &slot) {
-            (Pdu::Cr(_), _) => true,
-            (pdu, Some((_, connection))) => connection.requires_checksum(pdu),
-            (_, None) => false,
-        };
-        // 6.17.3: what fails the check is discarded as if it had never come.
-        match raw.checksum(pdu.parameters(), tail.map_or(&[], |tail| tail)) {
-            Checksum::Absent if !required => {}
-            Checksum::Good => {}
-            Checksum::Absent | Checksum::Bad => {
-                self.counters.bad_checksum += 1;
-                return self.discard(raw, "checksum");
-            }
-        }
-        let slot = slot.map(|(slot, _)| slot);
-        match (pdu, slot) {
-            (Pdu::Cr(cr), _) => self.connect_request(now, nsdu.peer, &cr),
-            (pdu, Some(slot)) => {
-                self.counters.received[raw.kind as usize] += 1;
-                let data = || match tail {
-                    Some(tail) => tail.clone(),
-                    None => nsdu.packet.payload().slice_ref(raw.data()),
-                };
-                self.associated(now, slot, &pdu, data);
-            }
-            (pdu, None) => self.unknown(nsdu.peer, &pdu),
-        }
-    }
-
-    /// A TPDU for a connection of this entity (6.9.4.2).
-    fn associated(&mut self, now: Instant, slot: u32, pdu: &Pdu<'_>, data: impl Fn() -> Bytes) {
-        let frozen = self.slots[slot as usize]
-            .connection
-            .as_deref()
-            .is_some_and(|connection| connection.state == State::Frozen);
-        self.counters.frozen_reference += u64::from(frozen);
-        self.with(now, slot, |connection, cx| match pdu {
-            Pdu::Dt(dt) => connection.dt(cx, dt.number, dt.end_of_tsdu, data()),
-            Pdu::Ak(ak) => connection.ak(cx, ak),
-            Pdu::Ed(_) | Pdu::Ea(_) => connection.expedited(cx),
-            Pdu::Cc(cc) => connection.confirm(cx, cc),
-            Pdu::Dr(dr) => {
-                if connection.remote.0 == 0 {
-                    connection.remote = dr.source_reference;
-                }
-                connection.ended(cx, Event::DrReceived, Reason::ByPeer(dr.reason));
-            }
-            Pdu::Dc(_) => connection.ended(cx, Event::DcReceived, Reason::NoAnswer),
-            Pdu::Er(_) => connection.ended(cx, Event::ErReceived, Reason::ProtocolError),
-            // RJ belongs to classes 1 and 3; a CR never gets here.
-            Pdu::Rj(_) | Pdu::Cr(_) => {}
-        });
-        if let Some(connection) = self.slots[slot as usize].connection.as_deref() {
-            let (peer, remote) = (connection.peer, connection.remote);
-            if matches!(pdu, Pdu::Cc(_)) && remote.0 != 0 {
-                self.by_peer.insert((peer, remote), slot);
-            }
-        }
-    }
-
-    /// A TPDU for a reference nobody has: a DR is confirmed, a CC refused, the rest ignored.
-    fn unknown(&mut self, peer: Address, pdu: &Pdu<'_>) {
-        self.counters.unknown_reference += 1;
-        let (kind, packet) = match pdu {
-            Pdu::Dr(dr) if dr.source_reference.0 != 0 => {
-                (Kind::Dc, dc_packet(dr.source_reference, dr.destination_reference, true))
-            }
-            Pdu::Cc(cc) => {
-                let reason = disconnect_reason::MISMATCHED_REFERENCES;
-                let to = cc.source_reference;
-                (Kind::Dr, dr_packet(to, cc.destination_reference, reason, true))
-            }
-            _ => {
-                let reference = Some(pdu.destination_reference());
-                let note = Note::Discarded { reference, reason: "unknown reference" };
-                self.outputs.push_back(Output::Note(note));
-                return;
-            }
-        };
-        self.counters.sent[kind as usize] += 1;
-        self.outputs.push_back(Output::Send(Nsdu { peer, packet }));
-    }
-
-    fn discard(&mut self, raw: &Raw<'_>, reason: &'static str) {
-        let reference = raw.destination_reference();
-        self.outputs.push_back(Output::Note(Note::Discarded { reference, reason }));
-    }
-
-    /// A CR: a new connection, or one that is known already (12.2.2.2 b 2).
-    fn connect_request(&mut self, now: Instant, peer: Address, cr: &wire::tp::Connect<'_>) {
-        let source = cr.source_reference;
-        if cr.destination_reference.0 != 0 || source.0 == 0 {
-            self.counters.malformed += 1;
-            return;
-        }
-        if let Some(slot) = self.by_peer.get(&(peer, source)).copied() {
-            self.counters.received[Kind::Cr as usize] += 1;
-            let frozen = self.slots[slot as usize]
-                .connection
-                .as_deref()
-                .is_some_and(|connection| connection.state == State::Frozen);
-            self.counters.frozen_reference += u64::from(frozen);
-            return self.with(now, slot, |connection, cx| connection.cr_again(cx));
-        }
-        let Some(agreed) = Agreement::answer(&self.params, cr) else {
-            return self.refuse(peer, source, disconnect_reason::NEGOTIATION_FAILED);
-        };
-        let full = self.in_use >= self.params.connections;
-        let Some(local) = Some(()).filter(|()| !full).and_then(|()| self.reference()) else {
-            return self.refuse(peer, source, disconnect_reason::CONGESTION_AT_CONNECT);
-        };
-        self.counters.received[Kind::Cr as usize] += 1;
-        let endpoint = self.endpoint();
-        self.place(Connection::new(endpoint, peer, local, agreed));
-        self.by_peer.insert((peer, source), endpoint.slot);
-        self.with(now, endpoint.slot, |connection, cx| connection.indicate(cx, source, cr.credit));
-        let tsap = |code| Bytes::copy_from_slice(cr.parameters.value(code).unwrap_or_default());
-        self.outputs.push_back(Output::Deliver(Indication::Connect {
-            endpoint,
-            peer,
-            called: tsap(0xC2),
-            calling: tsap(0xC1),
-            data: Bytes::copy_from_slice(cr.data),
-        }));
-    }
-
-    fn refuse(&mut self, peer: Address, to: Reference, reason: u8) {
-        self.counters.refusals += 1;
-        self.counters.sent[Kind::Dr as usize] += 1;
-        let packet = dr_packet(to, Reference(0), reason, true);
-        self.outputs.push_back(Output::Send(Nsdu { peer, packet }));
     }
 
     fn slot_of(&self, endpoint: Endpoint) -> Option<u32> {
@@ -382,6 +262,16 @@ impl Machine for Entity {
                     self.with(now, slot, |connection, cx| connection.give_back(cx, buffers));
                 }
             }
+            Request::Expedited { endpoint, data } => {
+                if let Some(slot) = self.slot_of(endpoint) {
+                    self.with(now, slot, |connection, cx| connection.expedite(cx, data));
+                }
+            }
+            Request::Withdraw { endpoint, buffers } => {
+                if let Some(slot) = self.slot_of(endpoint) {
+                    self.with(now, slot, |connection, cx| connection.withdraw(cx, buffers));
+                }
+            }
             Request::Disconnect { endpoint, reason } => {
                 if let Some(slot) = self.slot_of(endpoint) {
                     self.with(now, slot, |connection, cx| connection.disconnect(cx, reason));
@@ -406,23 +296,18 @@ impl Machine for Entity {
     }
 
     fn expire(&mut self, now: Instant) {
-        while let Some(Reverse((at, slot))) = self.agenda.peek().copied() {
-            if at > now {
-                break;
-            }
-            self.agenda.pop();
-            let place = &mut self.slots[slot as usize];
-            if place.scheduled != Some(at) {
-                continue;
-            }
-            place.scheduled = None;
+        while let Some((at, slot)) = self.agenda.first().copied()
+            && at <= now
+        {
+            self.agenda.pop_first();
+            self.slots[slot as usize].scheduled = None;
             self.with(now, slot, |connection, cx| connection.expire(cx));
         }
     }
 
     /// The time in front of the agenda. It may come before any timer runs out; that is harmless.
     fn deadline(&self) -> Option<Deadline> {
-        let Reverse((at, slot)) = *self.agenda.peek()?;
+        let (at, slot) = *self.agenda.first()?;
         let connection = self.slots[slot as usize].connection.as_deref();
         let deadline = connection.and_then(|connection| connection.deadline(&self.params));
         Some(Deadline { at, timer: deadline.map_or("L", |deadline| deadline.timer) })
@@ -431,4 +316,9 @@ impl Machine for Entity {
     fn poll(&mut self) -> Option<Output<Nsdu, Indication, Note>> {
         self.outputs.pop_front()
     }
+}
+
+/// Whether a peer began it and has not completed the handshake.
+const fn is_half_open(state: State) -> bool {
+    matches!(state, State::Indicated | State::CcSent)
 }

@@ -1,0 +1,334 @@
+//! What DT and AK do to an open connection (ISO 8073 12.2.3).
+
+use super::super::context::Context;
+use super::super::params::Params;
+use super::super::policy::{Acknowledgement, Credit, RetransmissionTimer, When};
+use super::super::service::{Indication, Note};
+use super::super::table::{Event, State};
+use super::super::tpdu::{Window, ak_packet, dt_packet};
+use super::super::window::{Acknowledged, Arrival, News};
+use super::{Cause, Connection};
+use bytes::Bytes;
+use wire::tp::{Data, FlowControlConfirmation, Format, Kind, Parameter, Reference};
+
+impl Connection {
+    /// The user hands over a TSDU.
+    pub(in crate::tp4) fn data(&mut self, cx: &mut Context<'_>, tsdu: Bytes) {
+        let room = cx.params.queue_octets.saturating_sub(self.send.queued_octets());
+        let takes = matches!(self.state, State::CrSent | State::CcSent | State::Open);
+        // One TSDU is taken whole however long it is: its octets are the user's, and shared.
+        if !takes || (room < tsdu.len() && self.send.queued_octets() > 0) {
+            self.user_waits = takes;
+            cx.deliver(Indication::Full { endpoint: self.endpoint, tsdu });
+            return;
+        }
+        self.send.queue(tsdu);
+        self.transmit(cx);
+    }
+
+    /// The user gives buffers back.
+    pub(in crate::tp4) fn give_back(&mut self, cx: &mut Context<'_>, buffers: u32) {
+        let all = cx.params.credit.buffers(cx.params.window);
+        self.receive.give_back(buffers, all);
+        let worth_telling = Credit::worth_telling(self.receive.ungranted(), all);
+        if self.state == State::Open && (self.receive.is_closed() || worth_telling) {
+            self.send_ak(cx);
+        }
+    }
+
+    /// The user takes buffers away: credit that was given and is not used yet goes with them.
+    pub(in crate::tp4) fn withdraw(&mut self, cx: &mut Context<'_>, buffers: u32) {
+        if self.receive.withdraw(buffers) && self.state == State::Open {
+            cx.counters.credit_reductions += 1;
+            self.send_ak(cx);
+        }
+    }
+
+    /// A TPDU that belongs to an open connection came in, its checksum right.
+    pub(super) fn heard_data(&mut self, cx: &mut Context<'_>) -> bool {
+        if self.state != State::Open {
+            self.step(cx, Event::DataReceived, Cause::None);
+        }
+        self.heard = cx.now;
+        self.state == State::Open
+    }
+
+    /// A DT came in.
+    pub(in crate::tp4) fn dt(&mut self, cx: &mut Context<'_>, dt: &Data<'_>, octets: Bytes) {
+        let (number, end) = (dt.number, dt.end_of_tsdu);
+        if !self.heard_data(cx) {
+            return;
+        }
+        let endpoint = self.endpoint;
+        let arrival = if self.receive.passes(number) {
+            self.receive.pass();
+            cx.deliver(Indication::Data { endpoint, octets, end });
+            self.delivered(cx, 1);
+            Arrival::InSequence
+        } else {
+            self.receive.arrive(number, octets, end)
+        };
+        match arrival {
+            Arrival::InSequence => {
+                let mut count = 0;
+                while let Some((octets, end)) = self.receive.pop() {
+                    cx.deliver(Indication::Data { endpoint, octets, end });
+                    count += 1;
+                }
+                self.delivered(cx, count);
+                self.acknowledge(cx, dt.acknowledgement_requested);
+            }
+            // An AK at once tells the sender what is missing before it waits for T1 of what is not.
+            Arrival::OutOfOrder => {
+                cx.counters.out_of_order += 1;
+                self.send_ak(cx);
+            }
+            // 12.2.3.5: acknowledged again, since our AK may have been lost.
+            Arrival::Duplicate => {
+                cx.counters.duplicates += 1;
+                self.send_ak(cx);
+            }
+            Arrival::OutsideWindow => {
+                cx.counters.outside_window += 1;
+                self.send_ak(cx);
+            }
+        }
+    }
+
+    fn delivered(&mut self, cx: &Context<'_>, count: u16) {
+        self.unacknowledged = self.unacknowledged.saturating_add(count);
+        if !cx.params.credit.is_by_user() {
+            self.receive.give_back(u32::from(count), u32::from(cx.params.window));
+        }
+    }
+
+    /// Sends an AK now, or starts A_L.
+    fn acknowledge(&mut self, cx: &mut Context<'_>, requested: bool) {
+        let every = cx.params.acknowledge_every;
+        let when = self.acknowledgement(cx.params).when(every, self.unacknowledged, requested);
+        if when == When::Now || self.receive.is_closed() {
+            self.send_ak(cx);
+        } else if self.unacknowledged > 0 && !self.a.is_running() {
+            self.a.start(cx.now + cx.params.acknowledgement_delay);
+        }
+    }
+
+    /// The policy in force: a peer that does not request is not waited for.
+    fn acknowledgement(&self, params: &Params) -> Acknowledgement {
+        match params.acknowledgement {
+            Acknowledgement::OnRequest if !self.agreed.requests => Acknowledgement::Withhold,
+            policy => policy,
+        }
+    }
+
+    /// An AK came in.
+    pub(in crate::tp4) fn ak(&mut self, cx: &mut Context<'_>, ak: &wire::tp::Acknowledgement<'_>) {
+        if !self.heard_data(cx) {
+            return;
+        }
+        let (mut subsequence, mut confirmation) = (0, None);
+        for parameter in ak.parameters.iter() {
+            match parameter {
+                Parameter::Subsequence(number) => subsequence = number,
+                Parameter::FlowControlConfirmation(confirmed) => confirmation = Some(confirmed),
+                _ => {}
+            }
+        }
+        if let Some(confirmation) = &confirmation {
+            self.confirmed(cx, confirmation);
+        }
+        let credit = u32::from(ak.credit);
+        let Acknowledged::InSequence { newly, opened, news } =
+            self.send.acknowledge(ak.next, subsequence, credit)
+        else {
+            cx.counters.stale_acknowledgements += 1;
+            return;
+        };
+        self.acknowledged(cx, newly);
+        self.blocked &= !opened;
+        let sent = self.transmit(cx);
+        let owed = match news {
+            News::None => false,
+            News::Opened => !sent,
+            // A DT on its way, which T1 looks after, tells the peer more than a confirmation.
+            News::Duplicate => {
+                confirmation.is_none() && (subsequence > 0 || !self.send.may_send_again())
+            }
+        };
+        if owed {
+            self.send_confirmation(cx);
+        }
+        if newly > 0 && self.send.is_drained() {
+            cx.deliver(Indication::Drained { endpoint: self.endpoint });
+        }
+    }
+
+    /// Looks after T1 and what is sent again when `newly` DTs more are acknowledged.
+    fn acknowledged(&mut self, cx: &mut Context<'_>, newly: u32) {
+        if newly > 0 {
+            cx.counters.sequence_wraps += u64::from(self.send.wrapped(newly));
+            self.giving_up = false;
+            if cx.params.retransmission_timer == RetransmissionTimer::Adaptive {
+                self.trips.acknowledged(cx.now, newly);
+            }
+        }
+        // 12.2.1.2 note 1: restarted upon an acknowledgement, stopped upon the last or a closed window.
+        if self.send.outstanding() == 0 {
+            self.t1.stop();
+        } else if !self.send.may_send_again() {
+            self.t1.stop();
+            self.giving_up = false;
+        } else if newly > 0 || !self.t1.is_running() {
+            self.start_t1(cx);
+        }
+        if newly > 0 && self.recovering > 0 {
+            self.recovering = self.recovering.saturating_sub(newly as usize);
+            let transmissions = self.send.oldest_transmissions().unwrap_or(0);
+            if cx.params.retransmission.upon_ak(self.recovering, transmissions) {
+                self.send_places_again(cx, 1);
+            }
+        }
+    }
+
+    /// Sends every new DT there is credit for, but none while expedited data waits for its EA
+    /// (12.2.3.4); whether it sent any.
+    pub(super) fn transmit(&mut self, cx: &mut Context<'_>) -> bool {
+        if self.state != State::Open {
+            return false;
+        }
+        let mut sent = false;
+        let held = self.expedited.as_ref().is_some_and(|expedited| expedited.holds_data());
+        let octets = self.dt_octets(cx.params);
+        let (header, checksum) = (self.header(), self.agreed.checksum);
+        let adaptive = cx.params.retransmission_timer == RetransmissionTimer::Adaptive;
+        while !held
+            && self.may_number(cx)
+            && let request = self.requests_at(octets)
+            && let Some((number, retained)) = self.send.take_new(cx.now, octets)
+        {
+            let packet = dt_packet(header, checksum, number, retained, request);
+            cx.send(self.peer, Kind::Dt, packet);
+            sent = true;
+            if adaptive {
+                self.trips.sent(cx.now, self.send.outstanding());
+            }
+            if !self.t1.is_running() {
+                self.start_t1(cx);
+            }
+        }
+        if self.send.is_blocked() && !self.blocked {
+            self.blocked = true;
+            cx.counters.closed_window += 1;
+        }
+        if self.user_waits && self.send.queued_octets() <= cx.params.queue_octets / 2 {
+            self.user_waits = false;
+            cx.deliver(Indication::Ready { endpoint: self.endpoint });
+        }
+        sent
+    }
+
+    /// Whether the next DT, of at most so many octets of user data, requests its acknowledgement.
+    fn requests_at(&self, octets: usize) -> bool {
+        self.agreed.requests && self.send.next_is_last(octets)
+    }
+
+    /// Whether the next number may be used; where it is too soon, M says when to look again.
+    fn may_number(&mut self, cx: &mut Context<'_>) -> bool {
+        let at = self.send.reusable_at(cx.params.nsdu_lifetime).filter(|at| *at > cx.now);
+        let Some(at) = at.filter(|_| self.send.has_new()) else { return true };
+        cx.counters.number_waits += u64::from(!self.m.is_running());
+        self.m.start(at);
+        false
+    }
+
+    /// User data of a DT: what both the agreed TPDU size and the network leave beside the header.
+    fn dt_octets(&self, params: &Params) -> usize {
+        let header = match self.format() {
+            Format::Extended => 8,
+            Format::Class0 | Format::Normal => 5,
+        };
+        let checksum = if self.agreed.checksum { 4 } else { 0 };
+        self.agreed.tpdu_octets.min(params.nsdu_octets).saturating_sub(header + checksum)
+    }
+
+    pub(super) const fn header(&self) -> (Format, Reference) {
+        (self.format(), self.remote)
+    }
+
+    /// Sends DTs again, as many as the policy says, as far as the window allows (12.2.1.2 j).
+    pub(super) fn send_dts_again(&mut self, cx: &mut Context<'_>) {
+        let outstanding = self.send.outstanding();
+        self.recovering = outstanding;
+        self.send_places_again(cx, cx.params.retransmission.at_time_out(outstanding));
+        if self.send.may_send_again() {
+            self.start_t1(cx);
+        }
+    }
+
+    fn send_places_again(&mut self, cx: &mut Context<'_>, places: usize) {
+        let (endpoint, kind) = (self.endpoint, Kind::Dt);
+        let (header, checksum) = (self.header(), self.agreed.checksum);
+        self.trips.sent_again();
+        for place in 0..places {
+            let Some((number, retained)) = self.send.take_again(cx.now, place) else { break };
+            let packet = dt_packet(header, checksum, number, retained, self.agreed.requests);
+            cx.counters.sent_again += 1;
+            cx.note(Note::SentAgain { endpoint, kind });
+            cx.send(self.peer, kind, packet);
+        }
+    }
+
+    // ---- AKs sent ---------------------------------------------------------------------------------
+
+    /// Sends an AK with what is true now.
+    pub(super) fn send_ak(&mut self, cx: &mut Context<'_>) {
+        self.put_ak(cx, false);
+        // 12.2.3.8.3, 12.2.3.8.4: repeated while the peer may not know that the window is open.
+        if self.grants.in_doubt(cx.params.transmissions) {
+            self.t1_ak.start(cx.now + cx.params.retransmission_time);
+        } else {
+            self.t1_ak.stop();
+        }
+    }
+
+    /// Sends an AK that confirms the peer's latest (12.2.3.9). It is not one of those that are repeated.
+    fn send_confirmation(&mut self, cx: &mut Context<'_>) {
+        cx.counters.confirmations += 1;
+        self.put_ak(cx, true);
+    }
+
+    fn put_ak(&mut self, cx: &mut Context<'_>, confirms: bool) {
+        let most = if self.agreed.extended { 0xFFFF } else { 15 };
+        let credit = self.receive.grant(most);
+        let confirmation = confirms.then(|| {
+            let (lower_window_edge, subsequence, credit) = self.send.latest();
+            let credit = credit as u16;
+            FlowControlConfirmation { lower_window_edge, subsequence, credit }
+        });
+        let window = Window {
+            next: self.receive.next(),
+            subsequence: self.grants.send(self.receive.delivered(), credit),
+            credit: credit as u16,
+            confirmation,
+        };
+        let packet = ak_packet(self.header(), self.agreed.checksum, &window);
+        cx.send(self.peer, Kind::Ak, packet);
+        self.unacknowledged = 0;
+        self.a.stop();
+        self.w.start(cx.now + cx.params.window_time);
+    }
+
+    /// The peer confirms an AK of ours.
+    fn confirmed(&mut self, cx: &Context<'_>, confirmation: &FlowControlConfirmation) {
+        self.grants.confirmed(confirmation, self.format().modulus());
+        if !self.grants.in_doubt(cx.params.transmissions) {
+            self.t1_ak.stop();
+        }
+    }
+
+    /// T1 of an AK ran out.
+    pub(super) fn ak_again(&mut self, cx: &mut Context<'_>) {
+        cx.counters.acknowledgements_again += 1;
+        self.send_ak(cx);
+    }
+}

@@ -1,0 +1,438 @@
+//! One connection: acts out the table, keeps the timers, moves the windows.
+//!
+//! Here: opening and closing. `data` has what DT and AK do, `urgent` what ED and EA do, `timers` when.
+
+mod data;
+mod timers;
+mod urgent;
+
+use super::context::Context;
+use super::expedited::Expedited;
+use super::flow_control::Grants;
+use super::invalid::{self, Allowed, Broken};
+use super::negotiate::{Agreement, Ends, connect_tpdu};
+use super::params::Params;
+use super::policy::RoundTrip;
+use super::service::{Address, Endpoint, Indication, Note, Reason, disconnect_reason};
+use super::table::{Action, Event, State, transition};
+use super::tpdu::{dc_packet, dr_packet, er_packet};
+use super::window::{ReceiveWindow, SendWindow};
+use crate::machine::Timer;
+use bytes::Bytes;
+use core::time::Duration;
+use wire::packet::Packet;
+use wire::time::Instant;
+use wire::tp::{
+    Disconnect, DisconnectConfirm, Format, Kind, Parameter, Parameters, Pdu, Reference,
+};
+
+/// TPDUs that break the protocol, on one connection, at which it is released.
+const ERRORS_BORNE: u8 = 3;
+
+/// What lies behind an event, for those who are told of it.
+#[derive(Clone, Copy)]
+enum Cause {
+    /// The protocol itself.
+    None,
+    /// The user, with a reason code for the DR.
+    Asked(u8),
+    /// Something the user is told.
+    Told(Reason),
+}
+
+impl Cause {
+    /// The reason code of the DR that follows.
+    const fn code(self) -> u8 {
+        match self {
+            Self::Asked(code) => code,
+            Self::Told(Reason::NegotiationFailed) => disconnect_reason::NEGOTIATION_FAILED,
+            Self::Told(Reason::ProtocolError) => disconnect_reason::PROTOCOL_ERROR,
+            Self::None | Self::Told(_) => disconnect_reason::NOT_SPECIFIED,
+        }
+    }
+}
+
+/// A connection, from the first CR until its reference may be used again.
+#[derive(Clone, Debug)]
+pub(super) struct Connection {
+    pub(super) endpoint: Endpoint,
+    pub(super) state: State,
+    pub(super) peer: Address,
+    pub(super) local: Reference,
+    pub(super) remote: Reference,
+    agreed: Agreement,
+    /// The CR, CC or DR that awaits an answer, and how often it was sent.
+    kept: Option<(Kind, Bytes, u32)>,
+    /// Whether the last transmission allowed has been made and T1 runs for the last time.
+    giving_up: bool,
+    /// The longest the peer says it takes to acknowledge (A_R).
+    acknowledge_time: Duration,
+    /// The AKs sent; round trips; expedited data, if it was agreed on.
+    grants: Grants,
+    trips: RoundTrip,
+    expedited: Option<Box<Expedited>>,
+    /// DTs that were sent before T1 ran out last, as far as they are outstanding.
+    recovering: usize,
+    /// TPDUs of the peer that broke the protocol.
+    errors: u8,
+    send: SendWindow,
+    receive: ReceiveWindow,
+    /// DTs in sequence that no AK has covered yet.
+    unacknowledged: u16,
+    /// Whether the lack of credit has been counted already.
+    blocked: bool,
+    /// Whether the user was turned away and waits to hear that there is room.
+    user_waits: bool,
+    heard: Instant,
+    t1: Timer,
+    /// T1 of an AK that is repeated.
+    t1_ak: Timer,
+    w: Timer,
+    a: Timer,
+    l: Timer,
+    m: Timer,
+}
+
+impl Connection {
+    pub(super) fn new(
+        endpoint: Endpoint,
+        peer: Address,
+        local: Reference,
+        agreed: Agreement,
+    ) -> Self {
+        Self {
+            endpoint,
+            state: State::Closed,
+            peer,
+            local,
+            remote: Reference(0),
+            agreed,
+            kept: None,
+            giving_up: false,
+            acknowledge_time: Duration::ZERO,
+            grants: Grants::new(0),
+            trips: RoundTrip::default(),
+            expedited: None,
+            recovering: 0,
+            errors: 0,
+            send: SendWindow::new(128, 0),
+            receive: ReceiveWindow::new(128, 0, 0),
+            unacknowledged: 0,
+            blocked: false,
+            user_waits: false,
+            heard: Instant::ZERO,
+            t1: Timer::new("T1"),
+            t1_ak: Timer::new("T1"),
+            w: Timer::new("W"),
+            a: Timer::new("A_L"),
+            l: Timer::new("L"),
+            m: Timer::new("M"),
+        }
+    }
+
+    /// The format its TPDUs are in.
+    pub(super) const fn format(&self) -> Format {
+        if self.agreed.extended { Format::Extended } else { Format::Normal }
+    }
+
+    /// Whether a TPDU for it must carry the checksum. What was proposed counts until a CC settles it.
+    pub(super) fn requires_checksum(&self, pdu: &Pdu<'_>) -> bool {
+        match pdu {
+            Pdu::Cc(cc) if self.state == State::CrSent => {
+                self.agreed.settle(cc).is_ok_and(|agreed| agreed.checksum) || self.agreed.checksum
+            }
+            _ => self.agreed.checksum,
+        }
+    }
+
+    /// Whether its TPDUs carry the checksum, as far as that is agreed.
+    pub(super) const fn uses_checksum(&self) -> bool {
+        self.agreed.checksum
+    }
+
+    pub(super) const fn queued_octets(&self) -> usize {
+        self.send.queued_octets()
+    }
+
+    // ---- events -----------------------------------------------------------------------------------
+
+    /// Looks the event up in the table and acts. Where there is no row, nothing happens.
+    fn step(&mut self, cx: &mut Context<'_>, event: Event, cause: Cause) {
+        let Some((next, action)) = transition(self.state, event) else { return };
+        self.state = next;
+        match action {
+            // Their TPDU was made by the caller, who has what goes into it.
+            Action::SendCr | Action::SendCc => self.send_kept(cx),
+            Action::SendAgain => self.send_again(cx),
+            Action::Confirm | Action::Acknowledge => self.send_ak(cx),
+            Action::Establish => {
+                self.settle(cx);
+                cx.deliver(Indication::Established { endpoint: self.endpoint });
+            }
+            Action::Release => self.release(cx, cause.code()),
+            Action::Abort => {
+                self.release(cx, cause.code());
+                self.tell(cx, cause);
+            }
+            Action::ConfirmRelease => {
+                self.send_dc(cx);
+                self.freeze(cx);
+                self.tell(cx, cause);
+            }
+            Action::ConfirmAgain => self.send_dc(cx),
+            Action::Fail => {
+                self.freeze(cx);
+                self.tell(cx, cause);
+            }
+            Action::Freeze => self.freeze(cx),
+            Action::Refuse => {
+                cx.counters.refusals += 1;
+                // 6.6.3: the source reference of a refusal is zero, for none was ever assigned.
+                self.send_dr(cx, Reference(0), cause.code());
+            }
+            Action::Reject => {
+                self.send_dr(cx, self.local, disconnect_reason::MISMATCHED_REFERENCES);
+            }
+            Action::Indicate | Action::Exchange | Action::Forget => {}
+        }
+    }
+
+    fn tell(&self, cx: &mut Context<'_>, cause: Cause) {
+        if let Cause::Told(reason) = cause {
+            cx.deliver(Indication::Disconnect { endpoint: self.endpoint, reason });
+        }
+    }
+
+    /// The user asks for the connection; `cr` is what to send.
+    pub(super) fn connect(&mut self, cx: &mut Context<'_>, cr: Bytes) {
+        self.kept = Some((Kind::Cr, cr, 0));
+        self.step(cx, Event::ConnectRequested, Cause::None);
+    }
+
+    /// A CR came in for it.
+    pub(super) fn indicate(&mut self, cx: &mut Context<'_>, cr: &wire::tp::Connect<'_>) {
+        self.remote = cr.source_reference;
+        self.acknowledge_time = acknowledge_time(cr.parameters);
+        self.open_windows(cx, u32::from(cr.credit));
+        self.step(cx, Event::CrReceived, Cause::None);
+    }
+
+    /// The CR came in again.
+    pub(super) fn cr_again(&mut self, cx: &mut Context<'_>) {
+        self.heard = cx.now;
+        self.step(cx, Event::CrReceived, Cause::None);
+    }
+
+    /// The user accepts.
+    pub(super) fn accept(&mut self, cx: &mut Context<'_>, data: &[u8]) {
+        let ends = Ends {
+            destination_reference: self.remote,
+            source_reference: self.local,
+            credit: first_credit(cx.params) as u8,
+            calling: &[],
+            called: &[],
+            acknowledge_ms: acknowledge_ms(cx.params),
+            data,
+        };
+        // Only user data that is too long can make it fail, and that is then left out.
+        let bare = || connect_tpdu(Kind::Cc, &Ends { data: &[], ..ends }, self.agreed);
+        let cc = connect_tpdu(Kind::Cc, &ends, self.agreed).or_else(bare);
+        if self.state == State::Indicated
+            && let Some(cc) = cc
+        {
+            self.kept = Some((Kind::Cc, cc, 0));
+            self.step(cx, Event::Accepted, Cause::None);
+        }
+    }
+
+    /// A CC came in.
+    pub(super) fn confirm(&mut self, cx: &mut Context<'_>, cc: &wire::tp::Connect<'_>) {
+        self.heard = cx.now;
+        if self.state != State::CrSent {
+            if self.remote.0 == 0 {
+                self.remote = cc.source_reference;
+            }
+            self.step(cx, Event::CcReceived, Cause::None);
+            return;
+        }
+        self.remote = cc.source_reference;
+        let agreed = match self.agreed.settle(cc) {
+            Ok(agreed) => agreed,
+            Err(reason) => {
+                cx.counters.protocol_errors += u64::from(reason == Reason::ProtocolError);
+                self.step(cx, Event::BadCcReceived, Cause::Told(reason));
+                return;
+            }
+        };
+        self.acknowledge_time = acknowledge_time(cc.parameters);
+        self.agreed = agreed;
+        self.settle(cx);
+        self.open_windows(cx, u32::from(cc.credit));
+        self.step(cx, Event::CcReceived, Cause::None);
+        let data = Bytes::copy_from_slice(cc.data);
+        cx.deliver(Indication::Confirm { endpoint: self.endpoint, data });
+        self.transmit(cx);
+    }
+
+    /// A DR, DC or ER came in.
+    pub(super) fn ended(&mut self, cx: &mut Context<'_>, event: Event, reason: Reason) {
+        self.heard = cx.now;
+        if self.state == State::CrSent && event == Event::ErReceived {
+            self.kept = None;
+        }
+        self.step(cx, event, Cause::Told(reason));
+    }
+
+    /// The user wants an end.
+    pub(super) fn disconnect(&mut self, cx: &mut Context<'_>, reason: u8) {
+        self.step(cx, Event::DisconnectRequested, Cause::Asked(reason));
+    }
+
+    /// Whether a CC is for this connection and not for another that the peer mixes it up with (6.9.4.2 e).
+    pub(super) fn expects_cc(&self, cc: &wire::tp::Connect<'_>) -> bool {
+        let source = cc.source_reference;
+        let unpaired = self.state == State::CrSent || self.remote.0 == 0;
+        source.0 != 0 && (unpaired || source == self.remote)
+    }
+
+    /// Whether a DR is (6.9.4.2 d): while the CR is unanswered any is.
+    pub(super) fn expects_dr(&self, dr: &Disconnect<'_>) -> bool {
+        self.remote.0 == 0 || dr.source_reference == self.remote
+    }
+
+    /// Whether a DC is (6.9.4.2 c).
+    pub(super) fn expects_dc(&self, dc: &DisconnectConfirm<'_>) -> bool {
+        self.remote.0 == 0 || dc.source_reference == self.remote
+    }
+
+    /// What of a TPDU that was as the peer sent it breaks the protocol; `None` where nothing does.
+    pub(super) fn complaint(&self, pdu: &Pdu<'_>, tail_octets: usize) -> Option<Broken> {
+        let kinds =
+            Allowed { expedited: self.agreed.expedited, tpdu_octets: self.agreed.tpdu_octets };
+        invalid::complaint(pdu, tail_octets, kinds)
+    }
+
+    /// The peer broke the protocol: it is told with an ER, and the connection ends when it goes on.
+    ///
+    /// 6.22.3 leaves the choice between ignoring, ER and release, and warns of endless errors.
+    pub(super) fn broken(&mut self, cx: &mut Context<'_>, broken: Broken, rejected: &[u8]) {
+        cx.counters.protocol_errors += 1;
+        if self.state == State::CrSent
+            && let [_, 0xD0..=0xDF, _, _, high, low, ..] = rejected
+        {
+            self.remote = Reference(u16::from_be_bytes([*high, *low]));
+            return self.step(cx, Event::BadCcReceived, Cause::Told(Reason::ProtocolError));
+        }
+        if !matches!(self.state, State::CcSent | State::Open) {
+            return;
+        }
+        self.heard = cx.now;
+        self.errors = self.errors.saturating_add(1);
+        if self.errors >= ERRORS_BORNE {
+            self.step(cx, Event::ProtocolErrors, Cause::Told(Reason::ProtocolError));
+            return;
+        }
+        let upto = rejected.get(..=broken.offset).unwrap_or(rejected);
+        let packet = er_packet(self.remote, self.agreed.checksum, broken.cause, upto);
+        cx.send(self.peer, Kind::Er, packet);
+    }
+
+    // ---- what the actions do ----------------------------------------------------------------------
+
+    fn open_windows(&mut self, cx: &Context<'_>, credit: u32) {
+        let (modulus, granted) = (self.format().modulus(), first_credit(cx.params));
+        self.send.open(modulus, credit, cx.params.retained_octets);
+        let buffers = cx.params.credit.buffers(cx.params.window);
+        self.receive = ReceiveWindow::new(modulus, buffers, granted);
+        self.grants = Grants::new(granted);
+        if self.agreed.expedited && self.expedited.is_none() {
+            self.expedited = Some(Box::new(Expedited::new(modulus)));
+        }
+    }
+
+    /// The handshake is over: nothing is kept any more, and AKs flow.
+    fn settle(&mut self, cx: &mut Context<'_>) {
+        cx.counters.opened += 1;
+        self.kept = None;
+        self.giving_up = false;
+        self.t1.stop();
+        self.heard = cx.now;
+        self.w.start(cx.now + cx.params.window_time);
+    }
+
+    fn send_kept(&mut self, cx: &mut Context<'_>) {
+        self.heard = cx.now;
+        if let Some((kind, octets, sent)) = &mut self.kept {
+            *sent += 1;
+            cx.send(self.peer, *kind, Packet::new(octets.clone()));
+            self.start_t1(cx);
+        }
+    }
+
+    /// Sends again what is kept, or the DTs that are not acknowledged.
+    fn send_again(&mut self, cx: &mut Context<'_>) {
+        let endpoint = self.endpoint;
+        let Some((kind, octets, sent)) = &mut self.kept else { return self.send_dts_again(cx) };
+        *sent += 1;
+        let (kind, packet) = (*kind, Packet::new(octets.clone()));
+        cx.note(Note::SentAgain { endpoint, kind });
+        cx.send(self.peer, kind, packet);
+        self.start_t1(cx);
+    }
+
+    fn send_dr(&self, cx: &mut Context<'_>, source: Reference, reason: u8) {
+        let packet = dr_packet(self.remote, source, reason, self.agreed.checksum);
+        cx.send(self.peer, Kind::Dr, packet);
+    }
+
+    fn send_dc(&self, cx: &mut Context<'_>) {
+        // 6.6.3: a refusal comes without a reference and needs no confirmation.
+        if self.remote.0 == 0 {
+            return;
+        }
+        cx.send(self.peer, Kind::Dc, dc_packet(self.remote, self.local, self.agreed.checksum));
+    }
+
+    /// Sends the DR that ends it and keeps it until it is confirmed.
+    fn release(&mut self, cx: &mut Context<'_>, reason: u8) {
+        self.stop();
+        let packet = dr_packet(self.remote, self.local, reason, self.agreed.checksum);
+        self.kept = Some((Kind::Dr, packet.to_bytes(), 0));
+        self.send_kept(cx);
+    }
+
+    fn freeze(&mut self, cx: &Context<'_>) {
+        self.stop();
+        self.l.start(cx.now + cx.params.reference_time);
+    }
+
+    /// Forgets all data and stops all timers.
+    fn stop(&mut self) {
+        self.kept = None;
+        self.giving_up = false;
+        self.send = SendWindow::new(128, 0);
+        self.receive = ReceiveWindow::new(128, 0, 0);
+        self.expedited = None;
+        for timer in [&mut self.t1, &mut self.t1_ak, &mut self.w, &mut self.a, &mut self.m] {
+            timer.stop();
+        }
+    }
+}
+
+pub(super) fn acknowledge_ms(params: &Params) -> u16 {
+    u16::try_from(params.acknowledgement_delay.as_millis()).unwrap_or(u16::MAX)
+}
+
+/// The credit a CR or CC gives, which has four bits in either format.
+pub(super) fn first_credit(params: &Params) -> u32 {
+    params.credit.buffers(params.window).min(15)
+}
+
+/// What a CR or CC says of A_R.
+fn acknowledge_time(parameters: Parameters<'_>) -> Duration {
+    let times = parameters.iter().filter_map(|parameter| match parameter {
+        Parameter::AcknowledgeTime(ms) => Some(Duration::from_millis(u64::from(ms))),
+        _ => None,
+    });
+    times.last().unwrap_or(Duration::ZERO)
+}

@@ -1,0 +1,249 @@
+//! What becomes of a TPDU: association with a connection, refusal, protocol errors (ISO 8073 6.9.4, 6.22).
+
+use super::super::connection::Connection;
+use super::super::context::Context;
+use super::super::invalid::Broken;
+use super::super::negotiate::{Agreement, CR_OCTETS};
+use super::super::service::{Address, Indication, Note, Nsdu, Reason, disconnect_reason};
+use super::super::table::{Event, State};
+use super::super::tpdu::{dc_packet, dr_packet};
+use super::Entity;
+use crate::machine::Output;
+use bytes::Bytes;
+use wire::checksum::Fletcher;
+use wire::packet::Packet;
+use wire::read::Malformed;
+use wire::time::Instant;
+use wire::tp::{Checksum, Connect, Kind, Pdu, Raw, Reference};
+
+impl Entity {
+    /// One TPDU of an NSDU; `tail` is its user data where that does not follow it directly.
+    pub(super) fn tpdu(&mut self, now: Instant, nsdu: &Nsdu, raw: &Raw<'_>, tail: Option<&Bytes>) {
+        let slot = raw.destination_reference().and_then(|reference| {
+            let slot = self.by_reference.get(usize::from(reference.0))?.checked_sub(1)?;
+            let connection = self.slots[slot as usize].connection.as_deref()?;
+            (connection.peer == nsdu.peer).then_some((slot, connection))
+        });
+        let format = slot.as_ref().map(|(_, connection)| connection.format());
+        let behind = tail.map_or(&[][..], |tail| tail);
+        let pdu = match Pdu::decode(raw, format) {
+            Ok(pdu) => pdu,
+            Err(malformed) => {
+                let slot = slot.map(|(slot, connection)| (slot, connection.uses_checksum()));
+                return self.undecodable(now, nsdu, (raw, behind), slot, malformed);
+            }
+        };
+        let required = match (&pdu, &slot) {
+            // 6.17.3: a CR for class 4 always carries it; the other classes have none.
+            (Pdu::Cr(cr), _) => cr.class.class == 4,
+            (pdu, Some((_, connection))) => connection.requires_checksum(pdu),
+            (_, None) => false,
+        };
+        // 6.17.3: what fails the check is discarded as if it had never come.
+        match raw.checksum(pdu.parameters(), behind) {
+            Checksum::Absent if !required => {}
+            Checksum::Good => {}
+            Checksum::Absent | Checksum::Bad => {
+                self.counters.bad_checksum += 1;
+                return self.discard(raw, "checksum");
+            }
+        }
+        let data_octets = raw.data().len() + behind.len();
+        if let Pdu::Cr(cr) = &pdu {
+            let too_long = raw.header_octets + data_octets > CR_OCTETS;
+            return self.connect_request(now, nsdu.peer, cr, too_long);
+        }
+        let Some((slot, connection)) = slot.filter(|(_, c)| is_expected(c, &pdu)) else {
+            return self.unknown(nsdu.peer, &pdu);
+        };
+        let complaint = connection.complaint(&pdu, data_octets);
+        self.counters.received[raw.kind as usize] += 1;
+        if let Some(broken) = complaint {
+            return self.broken(now, slot, broken, raw);
+        }
+        let data = || match tail {
+            Some(tail) => tail.clone(),
+            None => nsdu.packet.payload().slice_ref(raw.data()),
+        };
+        self.associated(now, slot, &pdu, data);
+    }
+
+    /// A TPDU that is no TPDU. Where it was damaged on its way it is dropped; where it was sent so, its
+    /// sender is told: the sums of a TPDU that carries a checksum come out whatever else is wrong.
+    fn undecodable(
+        &mut self,
+        now: Instant,
+        nsdu: &Nsdu,
+        (raw, tail): (&Raw<'_>, &[u8]),
+        slot: Option<(u32, bool)>,
+        malformed: Malformed,
+    ) {
+        self.counters.malformed += 1;
+        let mut sums = Fletcher::of(raw.octets);
+        sums.add(tail);
+        match (raw.kind, slot) {
+            (Kind::Cr, _) if sums.is_good() => {
+                if let [_, _, _, _, high, low, ..] = raw.header() {
+                    let source = Reference(u16::from_be_bytes([*high, *low]));
+                    self.refuse(nsdu.peer, source, disconnect_reason::INVALID_LENGTH);
+                }
+            }
+            (kind, Some((slot, checksum))) if kind != Kind::Cr && (!checksum || sums.is_good()) => {
+                self.broken(now, slot, Broken::undecodable(malformed), raw);
+            }
+            _ => self.discard(raw, "malformed"),
+        }
+    }
+
+    fn broken(&mut self, now: Instant, slot: u32, broken: Broken, raw: &Raw<'_>) {
+        self.discard(raw, "protocol error");
+        self.with(now, slot, |connection, cx| connection.broken(cx, broken, raw.octets));
+    }
+
+    /// A TPDU for a connection of this entity (6.9.4.2).
+    fn associated(&mut self, now: Instant, slot: u32, pdu: &Pdu<'_>, data: impl Fn() -> Bytes) {
+        self.counters.frozen_reference += u64::from(self.is_frozen(slot));
+        self.with(now, slot, |connection, cx| act(connection, cx, pdu, data));
+        if matches!(pdu, Pdu::Cc(_))
+            && let Some(connection) = self.slots[slot as usize].connection.as_deref()
+            && connection.remote.0 != 0
+        {
+            self.by_peer.entry((connection.peer, connection.remote)).or_insert(slot);
+        }
+    }
+
+    fn is_frozen(&self, slot: u32) -> bool {
+        let connection = self.slots[slot as usize].connection.as_deref();
+        connection.is_some_and(|connection| connection.state == State::Frozen)
+    }
+
+    /// A TPDU for a reference nobody has, or not from the connection's other end: a DR is confirmed, a CC
+    /// refused, the rest ignored (6.9.4.2 a to e).
+    fn unknown(&mut self, peer: Address, pdu: &Pdu<'_>) {
+        self.counters.unknown_reference += 1;
+        match pdu {
+            Pdu::Dr(dr) if dr.source_reference.0 != 0 => {
+                let packet = dc_packet(dr.source_reference, dr.destination_reference, true);
+                self.answer(peer, Kind::Dc, packet);
+            }
+            Pdu::Cc(cc) if cc.source_reference.0 != 0 => {
+                let reason = disconnect_reason::MISMATCHED_REFERENCES;
+                let to = cc.source_reference;
+                let packet = dr_packet(to, cc.destination_reference, reason, true);
+                self.answer(peer, Kind::Dr, packet);
+            }
+            _ => {
+                let reference = Some(pdu.destination_reference());
+                let note = Note::Discarded { reference, reason: "unknown reference" };
+                self.outputs.push_back(Output::Note(note));
+            }
+        }
+    }
+
+    /// Sends a TPDU that belongs to no connection here.
+    fn answer(&mut self, peer: Address, kind: Kind, packet: Packet) {
+        self.counters.sent[kind as usize] += 1;
+        self.outputs.push_back(Output::Send(Nsdu { peer, packet }));
+    }
+
+    fn discard(&mut self, raw: &Raw<'_>, reason: &'static str) {
+        let reference = raw.destination_reference();
+        self.outputs.push_back(Output::Note(Note::Discarded { reference, reason }));
+    }
+
+    /// A CR: a new connection, or one that is known already (12.2.2.2 b 2).
+    fn connect_request(&mut self, now: Instant, peer: Address, cr: &Connect<'_>, too_long: bool) {
+        let source = cr.source_reference;
+        if source.0 == 0 {
+            self.counters.malformed += 1;
+            return;
+        }
+        if let Some(slot) = self.by_peer.get(&(peer, source)).copied() {
+            self.counters.received[Kind::Cr as usize] += 1;
+            self.counters.frozen_reference += u64::from(self.is_frozen(slot));
+            return self.with(now, slot, |connection, cx| connection.cr_again(cx));
+        }
+        let agreed = match self.admit(cr, too_long) {
+            Ok(agreed) => agreed,
+            Err(reason) => return self.refuse(peer, source, reason),
+        };
+        let Some(local) = self.reference() else {
+            return self.refuse(peer, source, disconnect_reason::CONGESTION_AT_CONNECT);
+        };
+        self.counters.received[Kind::Cr as usize] += 1;
+        let endpoint = self.endpoint();
+        self.place(Connection::new(endpoint, peer, local, agreed));
+        self.by_peer.insert((peer, source), endpoint.slot);
+        self.with(now, endpoint.slot, |connection, cx| connection.indicate(cx, cr));
+        let tsap = |code| Bytes::copy_from_slice(cr.parameters.value(code).unwrap_or_default());
+        self.outputs.push_back(Output::Deliver(Indication::Connect {
+            endpoint,
+            peer,
+            called: tsap(0xC2),
+            calling: tsap(0xC1),
+            data: Bytes::copy_from_slice(cr.data),
+        }));
+    }
+
+    /// Whether a CR may have a connection, and what to agree on; else the reason to refuse it with.
+    fn admit(&mut self, cr: &Connect<'_>, too_long: bool) -> Result<Agreement, u8> {
+        if too_long {
+            self.counters.protocol_errors += 1;
+            return Err(disconnect_reason::INVALID_LENGTH);
+        }
+        if cr.destination_reference.0 != 0 {
+            self.counters.protocol_errors += 1;
+            return Err(disconnect_reason::PROTOCOL_ERROR);
+        }
+        let agreed = Agreement::answer(&self.params, cr)?;
+        let called = cr.parameters.value(0xC2).unwrap_or_default();
+        if !self.tsaps.is_empty() && !called.is_empty() && !self.tsaps.contains(called) {
+            return Err(disconnect_reason::ADDRESS_UNKNOWN);
+        }
+        let full = self.in_use >= self.params.connections;
+        if full || self.half_open >= self.params.half_open {
+            return Err(disconnect_reason::CONGESTION_AT_CONNECT);
+        }
+        Ok(agreed)
+    }
+
+    fn refuse(&mut self, peer: Address, to: Reference, reason: u8) {
+        if to.0 == 0 {
+            return;
+        }
+        self.counters.refusals += 1;
+        self.answer(peer, Kind::Dr, dr_packet(to, Reference(0), reason, true));
+    }
+}
+
+/// Whether a TPDU that names the connection's reference is from its other end (6.9.4.2 c to e).
+fn is_expected(connection: &Connection, pdu: &Pdu<'_>) -> bool {
+    match pdu {
+        Pdu::Cc(cc) => connection.expects_cc(cc),
+        Pdu::Dr(dr) => connection.expects_dr(dr),
+        Pdu::Dc(dc) => connection.expects_dc(dc),
+        Pdu::Cr(_) | Pdu::Dt(_) | Pdu::Ed(_) | Pdu::Ak(_) | Pdu::Ea(_) => true,
+        Pdu::Rj(_) | Pdu::Er(_) => true,
+    }
+}
+
+/// Lets a connection act on its TPDU.
+fn act(connection: &mut Connection, cx: &mut Context<'_>, pdu: &Pdu<'_>, data: impl Fn() -> Bytes) {
+    match pdu {
+        Pdu::Dt(dt) => connection.dt(cx, dt, data()),
+        Pdu::Ak(ak) => connection.ak(cx, ak),
+        Pdu::Ed(ed) => connection.ed(cx, ed, data()),
+        Pdu::Ea(ea) => connection.ea(cx, ea.number),
+        Pdu::Cc(cc) => connection.confirm(cx, cc),
+        Pdu::Dr(dr) => {
+            if connection.remote.0 == 0 {
+                connection.remote = dr.source_reference;
+            }
+            connection.ended(cx, Event::DrReceived, Reason::ByPeer(dr.reason));
+        }
+        Pdu::Dc(_) => connection.ended(cx, Event::DcReceived, Reason::NoAnswer),
+        Pdu::Er(_) => connection.ended(cx, Event::ErReceived, Reason::ProtocolError),
+        // An RJ is a protocol error in class 4, and a CR has a way of its own.
+        Pdu::Rj(_) | Pdu::Cr(_) => {}
+    }
+}
