@@ -71,6 +71,8 @@ pub(super) struct SendWindow {
     credit: u32,
     /// The subsequence number and credit of the latest AK with the current lower edge.
     latest: (u16, u32),
+    /// Whether that was an AK, and not the CR or CC.
+    acknowledged: bool,
     /// The highest upper edge ever received, as a distance from the lower edge (12.2.3.9 c).
     highest: u32,
     retained: VecDeque<Retained>,
@@ -92,6 +94,7 @@ impl SendWindow {
             lower_edge: 0,
             credit,
             latest: (0, credit),
+            acknowledged: false,
             highest: credit,
             retained: VecDeque::new(),
             retained_octets: 0,
@@ -222,6 +225,7 @@ impl SendWindow {
         self.highest = self.highest.saturating_sub(newly).max(credit);
         self.credit = credit;
         self.latest = (subsequence, credit);
+        self.acknowledged = true;
         let opened = was_closed && (self.retained.len() as u32) < credit;
         Acknowledged::InSequence { newly, opened, news }
     }
@@ -231,7 +235,8 @@ impl SendWindow {
             return News::None;
         }
         if (subsequence, credit) == self.latest {
-            return News::Duplicate;
+            // The AK that ends the handshake repeats the credit of CR or CC, and is the first.
+            return if self.acknowledged { News::Duplicate } else { News::None };
         }
         let raises = credit > self.credit;
         if raises && (self.credit == 0 || self.highest > self.credit) {

@@ -2,4 +2,6 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail by panicking")]
 
 mod hosts;
+mod lone;
+mod tp4_bad_input;
 mod tp4_pair;
