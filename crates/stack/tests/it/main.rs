@@ -4,4 +4,6 @@
 mod hosts;
 mod lone;
 mod tp4_bad_input;
+mod tp4_memory;
+mod tp4_options;
 mod tp4_pair;

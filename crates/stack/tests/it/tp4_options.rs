@@ -1,0 +1,318 @@
+//! Expedited data, credit that shrinks, concatenation, and each policy, TPDU by TPDU.
+
+use crate::lone::{Lone, PEER, connect, hex};
+use bytes::Bytes;
+use core::time::Duration;
+use stack::tp4::{Acknowledgement, Credit, Params, Request, Retransmission, RetransmissionTimer};
+use wire::tp::{Format, Kind, Parameter};
+
+const NOTHING: [&str; 0] = [];
+
+fn expedited() -> Lone {
+    Lone::open(Params { expedited: true, ..Params::lan() })
+}
+
+/// A DT in the normal format that ends its TSDU.
+fn dt(number: u8) -> Vec<u8> {
+    vec![4, 0xF0, 0, 1, 0x80 | number, b'x']
+}
+
+/// An AK in the normal format.
+fn ak(next: u8, credit: u8) -> Vec<u8> {
+    vec![4, 0x60 | credit, 0, 1, next]
+}
+
+#[test]
+fn expedited_data_goes_before_all_data_sent_after_it() {
+    // ISO 8073 12.2.3.4: no DT with a higher number until the EA.
+    let mut lone = expedited();
+    assert_eq!(lone.send(b"a"), ["TP DT 0x0707 nr=0 eot 1 octets"]);
+    assert_eq!(lone.expedite(b"now"), ["TP ED 0x0707 nr=0 3 octets"]);
+    assert_eq!(lone.send(b"b"), NOTHING, "it waits for the EA");
+    assert_eq!(lone.expedite(b"too"), NOTHING, "one ED at a time");
+    assert_eq!(lone.hear(&hex("04 20 0001 05")), NOTHING, "that was never sent");
+    assert_eq!(lone.hear(&hex("04 20 0001 00")), ["TP ED 0x0707 nr=1 3 octets"]);
+    assert_eq!(lone.hear(&hex("04 20 0001 01")), ["TP DT 0x0707 nr=1 eot 1 octets"]);
+}
+
+#[test]
+fn an_ed_is_sent_again_with_the_same_octets_and_given_up_like_a_dt() {
+    let params = Params { expedited: true, ..Params::lan() };
+    let mut lone = Lone::open(params.clone());
+    lone.expedite(b"now");
+    let sent = lone.pass(700);
+    assert_eq!(sent, ["TP ED 0x0707 nr=0 3 octets"; 7], "N is 8");
+    // T1 + W + M_RL after the last; AKs of the window timer do not answer it.
+    let lines = lone.pass(100 + 2_000 + 499);
+    assert!(lines.iter().all(|line| line.starts_with("TP AK")), "{lines:?}");
+    assert!(lone.pass(1).contains(&"Disconnect: data not acknowledged".to_owned()));
+    assert_eq!(lone.entity.counters().expedited_again, 7);
+}
+
+#[test]
+fn every_ed_draws_an_ea_and_is_delivered_once() {
+    let mut lone = expedited();
+    let ed = hex("04 10 0001 80 414243");
+    assert_eq!(lone.hear(&ed), ["TP EA 0x0707 nr=0", "Expedited ABC"]);
+    assert_eq!(lone.hear(&ed), ["TP EA 0x0707 nr=0"], "the first EA may be lost");
+    assert_eq!(lone.hear(&hex("04 10 0001 81 44")), ["TP EA 0x0707 nr=1", "Expedited D"]);
+    assert_eq!(lone.entity.counters().expedited_duplicates, 1);
+}
+
+#[test]
+fn expedited_data_that_cannot_be_sent_is_handed_back() {
+    assert_eq!(Lone::open(Params::lan()).expedite(b"x"), ["ExpeditedRefused"], "not agreed on");
+    assert_eq!(expedited().expedite(b""), ["ExpeditedRefused"]);
+    assert_eq!(expedited().expedite(b"0123456789abcdefg"), ["ExpeditedRefused"], "17 octets");
+    let mut lone = expedited();
+    let refused = (0..20).filter(|_| lone.expedite(b"x") == ["ExpeditedRefused"]).count();
+    assert_eq!(refused, 12, "eight wait");
+}
+
+#[test]
+fn credit_that_is_taken_back_is_numbered_repeated_and_confirmed() {
+    let params = Params { credit: Credit::ByUser, window: 8, ..Params::lan() };
+    let mut lone = Lone::open(params);
+    let endpoint = lone.endpoint.unwrap();
+    let reduced = lone.request(Request::Withdraw { endpoint, buffers: 5 });
+    // 12.2.3.8.2: the first AK, but the CC gave 8 with the same number. It is repeated until confirmed.
+    assert_eq!(reduced, ["TP AK 0x0707 nr=0 credit=3 subsequence=1"]);
+    assert_eq!(lone.pass(100), ["TP AK 0x0707 nr=0 credit=3 subsequence=1"]);
+    // A confirmation of another AK changes nothing.
+    lone.hear(&hex("0e 68 0001 00 8c 08 00000000 0000 0008"));
+    assert_eq!(lone.pass(100).len(), 1);
+    lone.hear(&hex("0e 68 0001 00 8c 08 00000000 0001 0003"));
+    assert_eq!(lone.pass(1_000), NOTHING, "12.2.3.8.4 a");
+    // What lies beyond the new window is not taken.
+    assert!(lone.hear(&dt(3))[0].starts_with("TP AK 0x0707 nr=0 credit=3"));
+    assert_eq!(lone.entity.counters().outside_window, 1);
+    assert_eq!(lone.entity.counters().credit_reductions, 1);
+}
+
+#[test]
+fn a_reopened_window_is_told_again_until_a_dt_comes() {
+    let params = Params { credit: Credit::ByUser, window: 1, ..Params::lan() };
+    let mut lone = Lone::open(params);
+    let endpoint = lone.endpoint.unwrap();
+    assert_eq!(lone.hear(&dt(0)), ["Data x", "TP AK 0x0707 nr=1 credit=0"]);
+    let opened = lone.request(Request::GiveBack { endpoint, buffers: 1 });
+    assert_eq!(opened, ["TP AK 0x0707 nr=1 credit=1"]);
+    // 12.2.3.8.3: without it the peer would wait for W, 2 s.
+    assert_eq!(lone.pass(250), ["TP AK 0x0707 nr=1 credit=1"; 2]);
+    assert_eq!(lone.hear(&dt(1)), ["Data x", "TP AK 0x0707 nr=2 credit=0"]);
+    assert_eq!(lone.pass(1_000), NOTHING, "closed again: there is nothing to tell");
+}
+
+#[test]
+fn a_repeated_ak_stops_after_n_transmissions() {
+    let params = Params { credit: Credit::ByUser, window: 1, ..Params::lan() };
+    let mut lone = Lone::open(params);
+    let endpoint = lone.endpoint.unwrap();
+    lone.hear(&dt(0));
+    lone.request(Request::GiveBack { endpoint, buffers: 1 });
+    assert_eq!(lone.pass(1_500).len(), 7, "N is 8, and then W goes on");
+}
+
+#[test]
+fn taut_flow_control_closes_and_opens_for_each_dt() {
+    // NBSIR 85-3104: two AKs for each DT.
+    let mut lone = Lone::open(Params { credit: Credit::Taut, ..Params::lan() });
+    let endpoint = lone.endpoint.unwrap();
+    for number in 0..5 {
+        let closed = lone.hear(&dt(number));
+        assert_eq!(closed[1], format!("TP AK 0x0707 nr={} credit=0", number + 1));
+        let opened = lone.request(Request::GiveBack { endpoint, buffers: 1 });
+        assert_eq!(opened, [format!("TP AK 0x0707 nr={} credit=1", number + 1)]);
+    }
+}
+
+#[test]
+fn what_the_peer_says_of_its_window_is_confirmed_once() {
+    let mut lone = Lone::open(Params::lan());
+    // 12.2.3.9 a: a duplicate draws a confirmation, a duplicate that carries one does not, or two
+    // entities would answer each other for ever.
+    let duplicate = lone.hear(&ak(0, 8));
+    assert_eq!(duplicate, ["TP AK 0x0707 nr=0 credit=15 confirms=0/0/8"]);
+    assert_eq!(lone.hear(&hex("0e 68 0001 00 8c 08 00000000 0000 000f")), NOTHING);
+    // 12.2.3.9 b: closed, then opened, with nothing to send.
+    lone.send(b"a");
+    assert_eq!(lone.hear(&ak(1, 0)), ["Drained"]);
+    assert_eq!(lone.hear(&ak(1, 4)), ["TP AK 0x0707 nr=0 credit=15 confirms=1/0/4"]);
+    // 12.2.3.9 c: reduced to 1, then raised to 2.
+    assert_eq!(lone.hear(&hex("08 61 0001 01 8a 02 0001")), NOTHING);
+    let raised = lone.hear(&hex("08 62 0001 01 8a 02 0001"));
+    assert_eq!(raised, ["TP AK 0x0707 nr=0 credit=15 confirms=1/1/2"]);
+    // With data to send the DT says it.
+    lone.send(b"b");
+    lone.hear(&ak(2, 0));
+    assert_eq!(lone.send(b"c"), NOTHING);
+    assert_eq!(lone.hear(&ak(2, 1)), ["TP DT 0x0707 nr=2 eot 1 octets"]);
+    assert_eq!(lone.entity.counters().confirmations, 3);
+}
+
+#[test]
+fn reduced_credit_stops_retransmission_until_it_grows_again() {
+    let mut lone = Lone::open(Params::lan());
+    for _ in 0..3 {
+        lone.send(b"x");
+    }
+    lone.hear(&hex("08 60 0001 00 8a 02 0001"));
+    assert_eq!(lone.pass(1_900), NOTHING, "12.2.1.2 j: nothing outside the window is sent again");
+    assert_eq!(lone.entity.counters().t1, 0);
+    lone.hear(&hex("08 62 0001 00 8a 02 0001"));
+    assert_eq!(lone.pass(100)[0], "TP DT 0x0707 nr=0 eot 1 octets");
+}
+
+#[test]
+fn each_acknowledgement_policy_sends_what_it_says() {
+    for (policy, expected) in [
+        (Acknowledgement::Each, [1, 1, 1, 1]),
+        (Acknowledgement::Withhold, [0, 0, 1, 0]),
+        (Acknowledgement::Delay, [0, 0, 0, 0]),
+    ] {
+        let params = Params { acknowledgement: policy, acknowledge_every: 3, ..Params::lan() };
+        let mut lone = Lone::open(params);
+        let sent = [0, 1, 2, 3].map(|number| lone.hear(&dt(number)).len() - 1);
+        assert_eq!(sent, expected, "{policy:?}");
+        let late = usize::from(policy != Acknowledgement::Each);
+        assert_eq!(lone.pass(10).len(), late, "{policy:?}: A_L");
+    }
+}
+
+#[test]
+fn acknowledgement_on_request_is_agreed_on_and_asked_for() {
+    let params = Params { acknowledgement: Acknowledgement::OnRequest, ..Params::lan() };
+    let mut lone = Lone::new(Params { checksum: false, extended: false, ..params });
+    let options = [Parameter::TpduSize(7), Parameter::AdditionalOptions(0x22)];
+    let lines = lone.hear(&connect(Kind::Cr, [0, PEER], 0x40, &options, b""));
+    assert!(lines[1].contains("options=22"), "{lines:?}");
+    lone.hear(&ak(0, 8));
+    // 123 octets to a DT: the last of three asks.
+    let sent = lone.send(&[b'x'; 300]);
+    assert_eq!(sent[0], "TP DT 0x0707 nr=0 123 octets");
+    assert_eq!(sent[2], "TP DT 0x0707 nr=2 eot roa 54 octets");
+    assert_eq!(lone.hear(&dt(0)), ["Data x"]);
+    assert_eq!(lone.hear(&hex("04 f1 0001 81 41")), ["Data A", "TP AK 0x0707 nr=2 credit=15"]);
+}
+
+#[test]
+fn selective_retransmission_sends_what_was_lost_and_nothing_else() {
+    let lost_again = |policy| {
+        let mut lone = Lone::open(Params { retransmission: policy, ..Params::lan() });
+        for _ in 0..6 {
+            lone.send(b"x");
+        }
+        // 0 and 3 are lost: the AK after 0 comes again stops at 3.
+        let mut again: Vec<_> = lone.pass(100).iter().map(|line| line[13..17].to_owned()).collect();
+        again.extend(lone.hear(&ak(3, 8)).iter().map(|line| line[13..17].to_owned()));
+        again.join(" ")
+    };
+    assert_eq!(lost_again(Retransmission::First), "nr=0");
+    assert_eq!(lost_again(Retransmission::Selective), "nr=0 nr=3");
+    assert_eq!(lost_again(Retransmission::All), "nr=0 nr=1 nr=2 nr=3 nr=4 nr=5");
+}
+
+#[test]
+fn an_adaptive_t1_follows_the_round_trips_and_a_fixed_one_does_not() {
+    for (timer, milliseconds) in
+        [(RetransmissionTimer::Fixed, 100), (RetransmissionTimer::Adaptive, 12)]
+    {
+        let mut lone = Lone::open(Params { retransmission_timer: timer, ..Params::lan() });
+        lone.send(b"a");
+        lone.pass(4);
+        lone.hear(&ak(1, 8));
+        lone.send(b"b");
+        // 4 ms, 4 x 2 ms, and the CR stated no acknowledge time.
+        assert_eq!(lone.pass(milliseconds - 1), NOTHING, "{timer:?}");
+        assert_eq!(lone.pass(1), ["TP DT 0x0707 nr=1 eot 1 octets"], "{timer:?}");
+    }
+}
+
+#[test]
+fn tpdus_of_one_peer_share_an_nsdu_where_that_is_asked_for_and_allowed() {
+    let params = Params {
+        concatenate: true,
+        acknowledgement: Acknowledgement::Each,
+        expedited: true,
+        ..Params::lan()
+    };
+    let mut lone = Lone::open(params);
+    let endpoint = lone.endpoint.unwrap();
+    // Separation: an AK, an EA for nothing and a DT in one NSDU, in order, the DT to the end.
+    let joined = hex("04 68 0001 00 04 20 0001 05 04 f0 0001 80 4142");
+    assert!(lone.hear(&joined).contains(&"Data AB".to_owned()));
+    // A DT comes in and one goes out before the AK was fetched: AK and DT travel together.
+    use stack::machine::{Machine, Output};
+    use stack::tp4::Nsdu;
+    let packet = Bytes::from(dt(1)).into();
+    lone.entity.receive(lone.now, Nsdu { peer: crate::lone::station(1), packet });
+    lone.entity.request(lone.now, Request::Data { endpoint, tsdu: Bytes::from_static(b"back") });
+    let mut sent = Vec::new();
+    while let Some(output) = lone.entity.poll() {
+        if let Output::Send(nsdu) = output {
+            sent.push(nsdu.packet.to_bytes());
+        }
+    }
+    // AK 04 6f 0707 02; DT 04 f0 0707 80 "back".
+    assert_eq!(sent, [hex("04 6f 0707 02 04 f0 0707 80 6261636b")]);
+    assert_eq!(lone.entity.counters().concatenated, 1);
+}
+
+#[test]
+fn the_normal_format_never_gives_more_credit_than_its_four_bits_hold() {
+    let params = Params { window: 100, acknowledgement: Acknowledgement::Each, ..Params::lan() };
+    let mut lone = Lone::open(params.clone());
+    assert!(lone.hear(&dt(0))[1].ends_with("credit=15"));
+    // In the extended format CR and CC have four bits too, and the first AK gives the rest.
+    let mut lone = Lone::new(Params { checksum: false, ..params });
+    let lines =
+        lone.hear(&connect(Kind::Cr, [0, PEER], 0x42, &[Parameter::AdditionalOptions(2)], b""));
+    assert!(lines[1].contains("credit=15 extended"), "{lines:?}");
+    lone.format = Format::Extended;
+    let lines = lone.hear(&hex("07 f0 0001 80000000 41"));
+    assert_eq!(lines[2], "TP AK 0x0707 nr=1 credit=100");
+}
+
+#[test]
+fn the_initiator_answers_a_cc_at_once_and_a_cc_again_with_an_ak() {
+    let mut lone = Lone::new(Params { checksum: false, extended: false, ..Params::lan() });
+    let endpoint = lone.entity.endpoint();
+    let (called, calling, data) = (Bytes::new(), Bytes::new(), Bytes::new());
+    let peer = crate::lone::station(1);
+    lone.request(Request::Connect { endpoint, peer, called, calling, data });
+    let options = [Parameter::TpduSize(10), Parameter::AdditionalOptions(2)];
+    let cc = connect(Kind::Cc, [1, PEER], 0x40, &options, b"");
+    assert_eq!(lone.hear(&cc), ["TP AK 0x0707 nr=0 credit=15", "Confirm"]);
+    assert_eq!(lone.hear(&cc), ["TP AK 0x0707 nr=0 credit=15"], "12.2.2.2 b 3");
+    let t1 = Duration::from_millis(100);
+    assert_eq!(lone.entity.params().retransmission_time, t1);
+    assert_eq!(lone.pass(1_900), NOTHING, "the CR is not sent again");
+}
+
+#[test]
+fn a_cc_that_may_not_be_ends_in_a_dr_with_the_reason() {
+    for (class, parameters, reason, told) in [
+        (0x20, &[][..], 130, "negotiation failed"),
+        (0x42, &[], 133, "protocol error"),
+        (0x40, &[Parameter::TpduSize(13)], 133, "protocol error"),
+        (0x40, &[Parameter::Unknown { code: 0x3F, octets: b"" }], 133, "protocol error"),
+    ] {
+        let mut lone = Lone::new(Params { extended: false, ..Params::lan() });
+        let endpoint = lone.entity.endpoint();
+        let (called, calling, data) = (Bytes::new(), Bytes::new(), Bytes::new());
+        let peer = crate::lone::station(1);
+        lone.request(Request::Connect { endpoint, peer, called, calling, data });
+        let mut all = parameters.to_vec();
+        if class == 0x20 {
+            all.push(Parameter::Checksum([0, 0]));
+        }
+        let mut cc = connect(Kind::Cc, [1, PEER], class, &all, b"");
+        if class == 0x20 {
+            let at = cc.len() - 2;
+            wire::tp::seal(&mut cc, at, b"");
+        }
+        let lines = lone.hear(&cc);
+        let dr = format!("TP DR 0x0001>0x0707 reason={reason} checksum");
+        assert_eq!(lines, [dr, format!("Disconnect: {told}")], "{class:02x} {parameters:?}");
+    }
+}
