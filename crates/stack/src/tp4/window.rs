@@ -71,8 +71,8 @@ pub(super) struct SendWindow {
     credit: u32,
     /// The subsequence number and credit of the latest AK with the current lower edge.
     latest: (u16, u32),
-    /// Whether that was an AK, and not the CR or CC.
-    acknowledged: bool,
+    /// Whether the peer closed or reduced its window and may be waiting to hear that its AKs arrive.
+    in_doubt: bool,
     /// The highest upper edge ever received, as a distance from the lower edge (12.2.3.9 c).
     highest: u32,
     retained: VecDeque<Retained>,
@@ -94,7 +94,7 @@ impl SendWindow {
             lower_edge: 0,
             credit,
             latest: (0, credit),
-            acknowledged: false,
+            in_doubt: false,
             highest: credit,
             retained: VecDeque::new(),
             retained_octets: 0,
@@ -222,10 +222,12 @@ impl SendWindow {
             self.retained_octets -= retained.data.len();
         }
         self.lower_edge = next;
+        // A credit of zero closes it; an upper edge that moves back reduces it. Later DTs settle it.
+        let reduces = credit == 0 || newly + credit < self.credit;
         self.highest = self.highest.saturating_sub(newly).max(credit);
+        self.in_doubt = reduces || (self.in_doubt && (newly == 0 || self.highest > credit));
         self.credit = credit;
         self.latest = (subsequence, credit);
-        self.acknowledged = true;
         let opened = was_closed && (self.retained.len() as u32) < credit;
         Acknowledged::InSequence { newly, opened, news }
     }
@@ -235,8 +237,9 @@ impl SendWindow {
             return News::None;
         }
         if (subsequence, credit) == self.latest {
-            // The AK that ends the handshake repeats the credit of CR or CC, and is the first.
-            return if self.acknowledged { News::Duplicate } else { News::None };
+            // Without a reduction nobody waits for a confirmation: the duplicate is one of W's, and to
+            // answer each would double what an idle connection sends.
+            return if self.in_doubt { News::Duplicate } else { News::None };
         }
         let raises = credit > self.credit;
         if raises && (self.credit == 0 || self.highest > self.credit) {
@@ -474,10 +477,11 @@ mod tests {
             Acknowledged::OutOfSequence => panic!("out of sequence"),
         };
         assert_eq!(news(&mut window, 2, 0, 6), News::None);
-        assert_eq!(news(&mut window, 2, 0, 6), News::Duplicate);
+        assert_eq!(news(&mut window, 2, 0, 6), News::None, "nothing was reduced");
         assert_eq!(news(&mut window, 2, 0, 7), News::None, "the upper edge was never reduced");
         assert_eq!(news(&mut window, 2, 1, 3), News::None, "a reduction is no opening");
         assert_eq!(news(&mut window, 2, 1, 4), News::Opened, "12.2.3.9 c: it had been 9");
+        assert_eq!(news(&mut window, 2, 1, 4), News::Duplicate, "12.2.3.9 a");
         assert_eq!(news(&mut window, 3, 0, 0), News::None);
         assert_eq!(news(&mut window, 3, 0, 1), News::Opened, "12.2.3.9 b: it had been closed");
     }

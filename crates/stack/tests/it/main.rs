@@ -1,6 +1,7 @@
 //! What the machines do together.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail by panicking")]
 
+mod clauses;
 mod hosts;
 mod lone;
 mod tp4_bad_input;

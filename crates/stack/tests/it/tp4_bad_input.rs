@@ -14,6 +14,7 @@ const NOTHING: [&str; 0] = [];
 
 #[test]
 fn a_cr_is_refused_with_the_reason_of_the_standard_and_no_reference() {
+    // ISO 8073 6.6.3, 6.5.4, 13.3.4.
     let mut lone = Lone::new(Params::lan());
     lone.entity.serve(Bytes::from_static(b"here"));
     let mut refusal = |octets: Vec<u8>| lone.hear(&octets).join("; ");
@@ -37,6 +38,7 @@ fn a_cr_is_refused_with_the_reason_of_the_standard_and_no_reference() {
 
 #[test]
 fn a_class_4_cr_without_a_checksum_or_with_a_wrong_one_never_came() {
+    // ISO 8073 6.17.3.
     let mut lone = Lone::new(Params::lan());
     assert_eq!(lone.hear(&hex("06 e8 0000 0707 40")), NOTHING);
     let mut damaged = cr(0x40, &[], b"abc");
@@ -61,6 +63,7 @@ fn the_checksum_cannot_tell_00_from_ff_and_tells_every_other_octet() {
 
 #[test]
 fn broken_tpdus_are_answered_with_er_and_the_third_ends_the_connection() {
+    // ISO 8073 6.22.3, 13.2.3, 13.12.3.
     let mut lone = Lone::open(Params::lan());
     // An unknown parameter in a DT: cause 1, up to the parameter code.
     let lines = lone.hear(&hex("07 f0 0001 80 3f 01 00 41"));
@@ -152,6 +155,7 @@ fn unknown_and_foreign_references_are_answered_as_the_standard_says() {
 
 #[test]
 fn a_frozen_reference_confirms_a_dr_and_refuses_a_cc() {
+    // ISO 8073 6.18, 12.2.2.2 b 4.
     let mut lone = Lone::open(Params::lan());
     let released = lone.hear(&hex("06 80 0001 0707 80"));
     assert_eq!(released[0], "TP DC 0x0001>0x0707");
@@ -168,6 +172,7 @@ fn a_frozen_reference_confirms_a_dr_and_refuses_a_cc() {
 
 #[test]
 fn a_forged_ak_frees_nothing() {
+    // ISO 8073 12.2.3.6, 6.13.
     let mut lone = Lone::open(Params::lan());
     assert_eq!(lone.send(b"one"), ["TP DT 0x0707 nr=0 eot 3 octets"]);
     // Beyond what was sent, and from another station.
@@ -180,6 +185,7 @@ fn a_forged_ak_frees_nothing() {
 
 #[test]
 fn dts_beyond_the_credit_are_dropped_and_say_so() {
+    // ISO 8073 12.2.3.5, 6.16.
     let mut lone = Lone::open(Params { window: 2, ..Params::lan() });
     for number in 2..128_u8 {
         lone.hear(&[4, 0xF0, 0, 1, 0x80 | number, 0x41]);
@@ -191,6 +197,7 @@ fn dts_beyond_the_credit_are_dropped_and_say_so() {
 
 #[test]
 fn a_peer_that_opens_and_never_speaks_is_dropped_in_bounded_time() {
+    // ISO 8073 12.2.1.2, 12.2.4.
     let params = Params::lan();
     let mut lone = Lone::new(params.clone());
     lone.hear(&cr(0x40, &[], b""));
@@ -243,6 +250,7 @@ fn a_refused_user_leaves_nothing_behind() {
 
 #[test]
 fn references_go_round_before_one_comes_back() {
+    // ISO 8073 6.18.
     let mut lone = Lone::new(Params { connections: 10, ..Params::lan() });
     let mut seen = Vec::new();
     for _ in 0..5 {

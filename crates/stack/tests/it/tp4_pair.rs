@@ -170,6 +170,7 @@ fn transfer(params: &Params, lose: fn(usize, Kind, u64) -> bool, count: usize) -
 
 #[test]
 fn tsdus_arrive_whole_in_every_format_and_size() {
+    // ISO 8073 6.3.
     for extended in [false, true] {
         for checksum in [false, true] {
             for tpdu_octets in [128, 1_024, 8_192] {
@@ -191,6 +192,7 @@ fn tsdus_arrive_whole_in_every_format_and_size() {
 
 #[test]
 fn what_is_lost_is_sent_again_and_arrives_once() {
+    // ISO 8073 6.20, 12.2.1.2.
     for (what, lose) in [
         ("CR", (|_, kind, n| kind == Kind::Cr && n < 3) as fn(usize, Kind, u64) -> bool),
         ("CC", |_, kind, n| kind == Kind::Cc && n < 3),
@@ -260,6 +262,7 @@ fn a_silent_peer_is_noticed_by_the_inactivity_timer_and_an_idle_one_is_not() {
 
 #[test]
 fn a_release_is_confirmed_and_the_references_freeze_and_thaw() {
+    // ISO 8073 6.7.5, 6.18.
     let params = Params::lan();
     let mut pair = Pair::new(&params, |_, kind, n| kind == Kind::Dc && n == 1);
     let endpoint = pair.connect();

@@ -138,9 +138,11 @@ impl Connection {
     /// Whether a TPDU for it must carry the checksum. What was proposed counts until a CC settles it.
     pub(super) fn requires_checksum(&self, pdu: &Pdu<'_>) -> bool {
         match pdu {
-            Pdu::Cc(cc) if self.state == State::CrSent => {
-                self.agreed.settle(cc).is_ok_and(|agreed| agreed.checksum) || self.agreed.checksum
-            }
+            // The lower classes have no checksum; what may not be at all may as well be damaged.
+            Pdu::Cc(cc) if self.state == State::CrSent => match self.agreed.settle(cc) {
+                Ok(agreed) => agreed.checksum,
+                Err(reason) => reason != Reason::NegotiationFailed,
+            },
             _ => self.agreed.checksum,
         }
     }
