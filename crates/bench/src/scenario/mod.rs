@@ -10,12 +10,14 @@ mod medium;
 mod parse;
 mod problem;
 mod quantity;
+mod transport;
 mod vary;
 
 pub use check::bits_due_per_second;
 pub use medium::Medium;
 pub use problem::{Problem, ScenarioError, Severity, Source, meant};
 pub use quantity::{Length, NotAQuantity, Rate, Share, Size, Span};
+pub use transport::{Acknowledge, Credit, Retransmit, Timer, Transport};
 pub(crate) use vary::not_toml;
 pub use vary::{Point, Setting, Study, Values, load, load_with};
 
@@ -23,7 +25,7 @@ use core::time::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 use stack::messaging::Priority;
-use stack::{fault, load, tp4};
+use stack::{fault, load};
 use std::collections::BTreeMap;
 
 /// The version of the file format that this program reads and writes.
@@ -241,135 +243,6 @@ impl Faults {
             }),
             delay: fault::Delay { constant: self.delay.0, jitter: self.jitter.0 },
             nsdu_lifetime,
-        }
-    }
-}
-
-/// The parameters of the class 4 transport at every station, timers under the standard's symbols.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[schemars(deny_unknown_fields)]
-pub struct Transport {
-    /// The largest TPDU to propose: a power of two from 128 to 8192 octets.
-    #[schemars(with = "Option<Size>")]
-    pub tpdu: Size,
-    /// DTs the peer may have outstanding: at most 15 in the normal format.
-    #[schemars(with = "Option<u64>")]
-    pub window: u64,
-    /// Whether to propose 31-bit numbers and 16-bit credit.
-    #[schemars(with = "Option<bool>")]
-    pub extended: bool,
-    /// Whether to ask for the checksum.
-    #[schemars(with = "Option<bool>")]
-    pub checksum: bool,
-    /// When the window opens again.
-    #[schemars(with = "Option<Credit>")]
-    pub credit: Credit,
-    /// An AK is sent after so many DTs in sequence.
-    #[schemars(with = "Option<u64>")]
-    pub acknowledge_every: u64,
-    /// A_L: the longest an acknowledgement is held back.
-    #[schemars(with = "Option<Span>")]
-    pub acknowledgement_delay: Span,
-    /// What is sent again when T1 runs out.
-    #[schemars(with = "Option<Retransmit>")]
-    pub retransmit: Retransmit,
-    /// T1: how long to wait for an acknowledgement before sending again.
-    #[schemars(with = "Option<Span>")]
-    pub t1: Span,
-    /// N: how often a TPDU is sent at the most.
-    #[schemars(with = "Option<u64>")]
-    pub n: u64,
-    /// W: the longest a side goes without sending an AK.
-    #[schemars(with = "Option<Span>")]
-    pub w: Span,
-    /// I: how long a peer may be silent before the connection is given up.
-    #[schemars(with = "Option<Span>")]
-    pub i: Span,
-    /// M: the longest an NSDU may live in the network.
-    #[schemars(with = "Option<Span>")]
-    pub m: Span,
-    /// L: how long a reference stays frozen; also how long a run waits for its last messages.
-    #[schemars(with = "Option<Span>")]
-    pub l: Span,
-}
-
-/// When a receiver's window opens again.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Credit {
-    /// As soon as a DT in sequence has been handed to the user.
-    Automatic,
-    /// When the user gives the buffer back.
-    ByUser,
-}
-
-/// What is sent again when T1 runs out.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Retransmit {
-    /// The first DT that is not acknowledged.
-    First,
-    /// All that are outstanding.
-    All,
-}
-
-impl Transport {
-    /// The values of [`tp4::Params::lan`].
-    #[must_use]
-    pub fn lan() -> Self {
-        let lan = tp4::Params::lan();
-        Self {
-            tpdu: Size(lan.tpdu_octets as u64),
-            window: u64::from(lan.window),
-            extended: lan.extended,
-            checksum: lan.checksum,
-            credit: match lan.credit {
-                tp4::Credit::Automatic => Credit::Automatic,
-                tp4::Credit::ByUser => Credit::ByUser,
-            },
-            acknowledge_every: u64::from(lan.acknowledge_every),
-            acknowledgement_delay: Span(lan.acknowledgement_delay),
-            retransmit: match lan.retransmission {
-                tp4::Retransmission::First => Retransmit::First,
-                tp4::Retransmission::All => Retransmit::All,
-            },
-            t1: Span(lan.retransmission_time),
-            n: u64::from(lan.transmissions),
-            w: Span(lan.window_time),
-            i: Span(lan.inactivity_time),
-            m: Span(lan.nsdu_lifetime),
-            l: Span(lan.reference_time),
-        }
-    }
-
-    /// As the protocol machine takes them. Numbers beyond its range saturate; a checked scenario
-    /// has none.
-    #[must_use]
-    pub fn params(&self) -> tp4::Params {
-        let short = |number: u64| u16::try_from(number).unwrap_or(u16::MAX);
-        tp4::Params {
-            extended: self.extended,
-            checksum: self.checksum,
-            tpdu_octets: self.tpdu.octets(),
-            window: short(self.window),
-            credit: match self.credit {
-                Credit::Automatic => tp4::Credit::Automatic,
-                Credit::ByUser => tp4::Credit::ByUser,
-            },
-            acknowledge_every: short(self.acknowledge_every),
-            acknowledgement_delay: self.acknowledgement_delay.0,
-            retransmission_time: self.t1.0,
-            retransmission: match self.retransmit {
-                Retransmit::First => tp4::Retransmission::First,
-                Retransmit::All => tp4::Retransmission::All,
-            },
-            transmissions: u32::try_from(self.n).unwrap_or(u32::MAX),
-            window_time: self.w.0,
-            inactivity_time: self.i.0,
-            nsdu_lifetime: self.m.0,
-            reference_time: self.l.0,
-            ..tp4::Params::lan()
         }
     }
 }

@@ -4,8 +4,8 @@ use super::fields::{Fields, Placed, Read, pick};
 use super::problem::Problem;
 use super::quantity::{Rate, Share, Size, Span};
 use super::{
-    Background, Burst, Credit, DamageKind, Faults, Flow, Group, Medium, Pattern, ProfileName,
-    Retransmit, Scenario, Service, Station, Stop, Transport, VERSION, Warmup,
+    Background, Burst, DamageKind, Faults, Flow, Group, Medium, Pattern, ProfileName, Scenario,
+    Service, Station, Stop, Transport, VERSION, Warmup,
 };
 use crate::profile;
 use core::time::Duration;
@@ -207,31 +207,8 @@ impl Read for DamageKind {
     }
 }
 
-impl Read for Transport {
-    fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
-        let mut fields = Fields::of(value, problems)?;
-        let mut transport = Self::lan();
-        set(&mut transport.tpdu, "tpdu", &mut fields, problems);
-        set(&mut transport.window, "window", &mut fields, problems);
-        set(&mut transport.extended, "extended", &mut fields, problems);
-        set(&mut transport.checksum, "checksum", &mut fields, problems);
-        set(&mut transport.credit, "credit", &mut fields, problems);
-        set(&mut transport.acknowledge_every, "acknowledge-every", &mut fields, problems);
-        set(&mut transport.acknowledgement_delay, "acknowledgement-delay", &mut fields, problems);
-        set(&mut transport.retransmit, "retransmit", &mut fields, problems);
-        set(&mut transport.t1, "t1", &mut fields, problems);
-        set(&mut transport.n, "n", &mut fields, problems);
-        set(&mut transport.w, "w", &mut fields, problems);
-        set(&mut transport.i, "i", &mut fields, problems);
-        set(&mut transport.m, "m", &mut fields, problems);
-        set(&mut transport.l, "l", &mut fields, problems);
-        fields.finish(problems);
-        Some(transport)
-    }
-}
-
 /// Takes a key's value in place of the default, if there is one.
-fn set<T: Read>(
+pub(super) fn set<T: Read>(
     slot: &mut T,
     key: &'static str,
     fields: &mut Fields<'_, '_>,
@@ -239,20 +216,6 @@ fn set<T: Read>(
 ) {
     if let Some(value) = fields.optional(key, problems) {
         *slot = value;
-    }
-}
-
-impl Read for Credit {
-    fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
-        let words = [("automatic", Self::Automatic), ("by-user", Self::ByUser)];
-        pick(&String::read(value, problems)?, value.span(), "credit", &words, problems)
-    }
-}
-
-impl Read for Retransmit {
-    fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
-        let words = [("first", Self::First), ("all", Self::All)];
-        pick(&String::read(value, problems)?, value.span(), "retransmission", &words, problems)
     }
 }
 

@@ -19,7 +19,7 @@ use sim::world::World;
 use stack::fault::{Corruption, Damage, Delay, Duplication, Faults, Plan, Reordering};
 use stack::load::{Event, Flow, FlowId, Pattern, Service};
 use stack::profile::{Host, HostParams};
-use stack::tp4::{Counters, Credit, Params, Retransmission};
+use stack::tp4::{Acknowledgement, Counters, Credit, Params, Retransmission, RetransmissionTimer};
 use stats::rng::Stream;
 use std::collections::BTreeMap;
 use wire::addr::Mac;
@@ -50,11 +50,22 @@ fn transport(draw: &mut Stream) -> Params {
         checksum: true,
         tpdu_octets: [128, 256, 1_024, 2_048][draw.below(4) as usize],
         window: 1 + draw.below(15) as u16,
-        credit: if draw.chance(0.5) { Credit::Automatic } else { Credit::ByUser },
+        expedited: draw.chance(0.5),
+        credit: [Credit::Automatic, Credit::ByUser, Credit::Taut][draw.below(3) as usize],
+        acknowledgement: [
+            Acknowledgement::Each,
+            Acknowledgement::Withhold,
+            Acknowledgement::Delay,
+            Acknowledgement::OnRequest,
+        ][draw.below(4) as usize],
         acknowledge_every: 1 + draw.below(4) as u16,
         acknowledgement_delay: ms(1 + draw.below(10)),
         retransmission_time: ms(30 + draw.below(40)),
-        retransmission: if draw.chance(0.5) { Retransmission::First } else { Retransmission::All },
+        retransmission: [Retransmission::First, Retransmission::All, Retransmission::Selective]
+            [draw.below(3) as usize],
+        retransmission_timer: [RetransmissionTimer::Fixed, RetransmissionTimer::Adaptive]
+            [draw.below(2) as usize],
+        concatenate: draw.chance(0.5),
         transmissions: 2 + draw.below(8) as u32,
         window_time: ms(200 + draw.below(200)),
         inactivity_time: ms(2_000),

@@ -1,0 +1,262 @@
+//! The `[transport]` table of a scenario: the class 4 parameters and policies of every station.
+
+use super::fields::{Fields, Placed, Read, pick};
+use super::parse::set;
+use super::problem::Problem;
+use super::quantity::{Size, Span};
+use schemars::JsonSchema;
+use serde::Serialize;
+use stack::tp4;
+
+/// The parameters of the class 4 transport at every station, timers under the standard's symbols.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(deny_unknown_fields)]
+pub struct Transport {
+    /// The largest TPDU to propose: a power of two from 128 to 8192 octets.
+    #[schemars(with = "Option<Size>")]
+    pub tpdu: Size,
+    /// DTs the peer may have outstanding: at most 15 in the normal format.
+    #[schemars(with = "Option<u64>")]
+    pub window: u64,
+    /// Whether to propose 31-bit numbers and 16-bit credit.
+    #[schemars(with = "Option<bool>")]
+    pub extended: bool,
+    /// Whether to ask for the checksum.
+    #[schemars(with = "Option<bool>")]
+    pub checksum: bool,
+    /// When the window opens again.
+    #[schemars(with = "Option<Credit>")]
+    pub credit: Credit,
+    /// When DTs in sequence are acknowledged.
+    #[schemars(with = "Option<Acknowledge>")]
+    pub acknowledge: Acknowledge,
+    /// `withhold` sends an AK after so many DTs in sequence.
+    #[schemars(with = "Option<u64>")]
+    pub acknowledge_every: u64,
+    /// A_L: the longest an acknowledgement is held back.
+    #[schemars(with = "Option<Span>")]
+    pub acknowledgement_delay: Span,
+    /// What is sent again when T1 runs out.
+    #[schemars(with = "Option<Retransmit>")]
+    pub retransmit: Retransmit,
+    /// Whether T1 is fixed or follows the round trips.
+    #[schemars(with = "Option<Timer>")]
+    pub timer: Timer,
+    /// T1: how long to wait for an acknowledgement before sending again; where it begins if it adapts.
+    #[schemars(with = "Option<Span>")]
+    pub t1: Span,
+    /// N: how often a TPDU is sent at the most.
+    #[schemars(with = "Option<u64>")]
+    pub n: u64,
+    /// W: the longest a side goes without sending an AK.
+    #[schemars(with = "Option<Span>")]
+    pub w: Span,
+    /// I: how long a peer may be silent before the connection is given up.
+    #[schemars(with = "Option<Span>")]
+    pub i: Span,
+    /// M: the longest an NSDU may live in the network.
+    #[schemars(with = "Option<Span>")]
+    pub m: Span,
+    /// L: how long a reference stays frozen; also how long a run waits for its last messages.
+    #[schemars(with = "Option<Span>")]
+    pub l: Span,
+    /// Whether TPDUs for one peer that are due together share a frame.
+    #[schemars(with = "Option<bool>")]
+    pub concatenate: bool,
+}
+
+/// When a receiver's window opens again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Credit {
+    /// As soon as a DT in sequence has been handed to the user.
+    Automatic,
+    /// When the user gives the buffer back.
+    ByUser,
+    /// One DT at a time: its AK closes the window, and another opens it when the user gives the
+    /// buffer back.
+    Taut,
+}
+
+/// When a receiver acknowledges what it has in sequence.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Acknowledge {
+    /// At once for each DT.
+    Each,
+    /// After `acknowledge-every` DTs, or A_L.
+    Withhold,
+    /// After A_L.
+    Delay,
+    /// When the sender asks for it, or after A_L.
+    OnRequest,
+}
+
+/// Where T1 comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Timer {
+    /// It is `t1`.
+    Fixed,
+    /// It follows the round trips, up to W.
+    Adaptive,
+}
+
+/// What is sent again when T1 runs out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Retransmit {
+    /// The first DT that is not acknowledged.
+    First,
+    /// All that are outstanding.
+    All,
+    /// The first, and at once each further one at which the AK stops.
+    Selective,
+}
+
+impl Transport {
+    /// The values of [`tp4::Params::lan`].
+    #[must_use]
+    pub fn lan() -> Self {
+        let lan = tp4::Params::lan();
+        Self {
+            tpdu: Size(lan.tpdu_octets as u64),
+            window: u64::from(lan.window),
+            extended: lan.extended,
+            checksum: lan.checksum,
+            credit: match lan.credit {
+                tp4::Credit::Automatic => Credit::Automatic,
+                tp4::Credit::ByUser => Credit::ByUser,
+                tp4::Credit::Taut => Credit::Taut,
+            },
+            acknowledge: match lan.acknowledgement {
+                tp4::Acknowledgement::Each => Acknowledge::Each,
+                tp4::Acknowledgement::Withhold => Acknowledge::Withhold,
+                tp4::Acknowledgement::Delay => Acknowledge::Delay,
+                tp4::Acknowledgement::OnRequest => Acknowledge::OnRequest,
+            },
+            acknowledge_every: u64::from(lan.acknowledge_every),
+            acknowledgement_delay: Span(lan.acknowledgement_delay),
+            retransmit: match lan.retransmission {
+                tp4::Retransmission::First => Retransmit::First,
+                tp4::Retransmission::All => Retransmit::All,
+                tp4::Retransmission::Selective => Retransmit::Selective,
+            },
+            timer: match lan.retransmission_timer {
+                tp4::RetransmissionTimer::Fixed => Timer::Fixed,
+                tp4::RetransmissionTimer::Adaptive => Timer::Adaptive,
+            },
+            t1: Span(lan.retransmission_time),
+            n: u64::from(lan.transmissions),
+            w: Span(lan.window_time),
+            i: Span(lan.inactivity_time),
+            m: Span(lan.nsdu_lifetime),
+            l: Span(lan.reference_time),
+            concatenate: lan.concatenate,
+        }
+    }
+
+    /// As the protocol machine takes them. Numbers beyond its range saturate; a checked scenario
+    /// has none.
+    #[must_use]
+    pub fn params(&self) -> tp4::Params {
+        let short = |number: u64| u16::try_from(number).unwrap_or(u16::MAX);
+        tp4::Params {
+            extended: self.extended,
+            checksum: self.checksum,
+            tpdu_octets: self.tpdu.octets(),
+            window: short(self.window),
+            credit: match self.credit {
+                Credit::Automatic => tp4::Credit::Automatic,
+                Credit::ByUser => tp4::Credit::ByUser,
+                Credit::Taut => tp4::Credit::Taut,
+            },
+            acknowledgement: match self.acknowledge {
+                Acknowledge::Each => tp4::Acknowledgement::Each,
+                Acknowledge::Withhold => tp4::Acknowledgement::Withhold,
+                Acknowledge::Delay => tp4::Acknowledgement::Delay,
+                Acknowledge::OnRequest => tp4::Acknowledgement::OnRequest,
+            },
+            acknowledge_every: short(self.acknowledge_every),
+            acknowledgement_delay: self.acknowledgement_delay.0,
+            retransmission_time: self.t1.0,
+            retransmission: match self.retransmit {
+                Retransmit::First => tp4::Retransmission::First,
+                Retransmit::All => tp4::Retransmission::All,
+                Retransmit::Selective => tp4::Retransmission::Selective,
+            },
+            retransmission_timer: match self.timer {
+                Timer::Fixed => tp4::RetransmissionTimer::Fixed,
+                Timer::Adaptive => tp4::RetransmissionTimer::Adaptive,
+            },
+            transmissions: u32::try_from(self.n).unwrap_or(u32::MAX),
+            window_time: self.w.0,
+            inactivity_time: self.i.0,
+            nsdu_lifetime: self.m.0,
+            reference_time: self.l.0,
+            concatenate: self.concatenate,
+            ..tp4::Params::lan()
+        }
+    }
+}
+
+impl Read for Transport {
+    fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
+        let mut fields = Fields::of(value, problems)?;
+        let mut transport = Self::lan();
+        set(&mut transport.tpdu, "tpdu", &mut fields, problems);
+        set(&mut transport.window, "window", &mut fields, problems);
+        set(&mut transport.extended, "extended", &mut fields, problems);
+        set(&mut transport.checksum, "checksum", &mut fields, problems);
+        set(&mut transport.credit, "credit", &mut fields, problems);
+        set(&mut transport.acknowledge, "acknowledge", &mut fields, problems);
+        set(&mut transport.acknowledge_every, "acknowledge-every", &mut fields, problems);
+        set(&mut transport.acknowledgement_delay, "acknowledgement-delay", &mut fields, problems);
+        set(&mut transport.retransmit, "retransmit", &mut fields, problems);
+        set(&mut transport.timer, "timer", &mut fields, problems);
+        set(&mut transport.t1, "t1", &mut fields, problems);
+        set(&mut transport.n, "n", &mut fields, problems);
+        set(&mut transport.w, "w", &mut fields, problems);
+        set(&mut transport.i, "i", &mut fields, problems);
+        set(&mut transport.m, "m", &mut fields, problems);
+        set(&mut transport.l, "l", &mut fields, problems);
+        set(&mut transport.concatenate, "concatenate", &mut fields, problems);
+        fields.finish(problems);
+        Some(transport)
+    }
+}
+
+impl Read for Credit {
+    fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
+        let words =
+            [("automatic", Self::Automatic), ("by-user", Self::ByUser), ("taut", Self::Taut)];
+        pick(&String::read(value, problems)?, value.span(), "credit", &words, problems)
+    }
+}
+
+impl Read for Acknowledge {
+    fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
+        let words = [
+            ("each", Self::Each),
+            ("withhold", Self::Withhold),
+            ("delay", Self::Delay),
+            ("on-request", Self::OnRequest),
+        ];
+        pick(&String::read(value, problems)?, value.span(), "acknowledgement", &words, problems)
+    }
+}
+
+impl Read for Timer {
+    fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
+        let words = [("fixed", Self::Fixed), ("adaptive", Self::Adaptive)];
+        pick(&String::read(value, problems)?, value.span(), "timer", &words, problems)
+    }
+}
+
+impl Read for Retransmit {
+    fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
+        let words = [("first", Self::First), ("all", Self::All), ("selective", Self::Selective)];
+        pick(&String::read(value, problems)?, value.span(), "retransmission", &words, problems)
+    }
+}
