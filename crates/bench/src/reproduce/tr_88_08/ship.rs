@@ -27,11 +27,11 @@ pub(super) fn position_period() -> Result<Found, NotHere> {
 
 /// Milliseconds from one heading to the next.
 pub(super) fn heading_period() -> Result<Found, NotHere> {
-    Ok(Found::exact(interval(&find(&load()?, "gyrocompass")?)?.as_secs_f64() * 1e3))
+    Ok(Found::exact(interval(&find(&load()?, "heading")?)?.as_secs_f64() * 1e3))
 }
 
 pub(super) fn heading_size() -> Result<Found, NotHere> {
-    Ok(Found::exact(find(&load()?, "gyrocompass")?.size.0 as f64))
+    Ok(Found::exact(find(&load()?, "heading")?.size.0 as f64))
 }
 
 /// Mbit/s that all flows together put on the medium, frames and not messages, answers left out.
