@@ -22,4 +22,5 @@ pub mod rendezvous;
 pub mod snap;
 pub mod time;
 pub mod tp;
+pub mod tpkt;
 pub mod units;

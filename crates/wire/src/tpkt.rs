@@ -1,0 +1,264 @@
+//! TPKT: the four octets with which RFC 1006 and RFC 2126 cut a TCP stream into packets.
+//!
+//! ```text
+//! octet  0        1         2              4
+//!        version  reserved  length (all)   one TPDU
+//! ```
+//!
+//! A stream that loses its place cannot be trusted again: there is no mark to look for, and octets of
+//! user data may look like a header. So a [`Reassembler`] that met a wrong header says so for ever,
+//! and whoever reads the stream gives the connection up. Not here: security of any kind.
+
+use crate::read::{Malformed, Reader};
+use bytes::{Buf, Bytes, BytesMut};
+
+/// The version of RFC 1006 and RFC 2126.
+pub const VERSION: u8 = 3;
+/// Octets of the header.
+pub const HEADER_OCTETS: usize = 4;
+/// The shortest packet: a header, and a TPDU of length indicator, code and one more octet.
+pub const SHORTEST: usize = 7;
+/// The longest packet, header included.
+pub const LONGEST: usize = 65_535;
+/// The longest TPDU a packet carries, which is also the default TPDU size over TCP.
+pub const LONGEST_TPDU: usize = LONGEST - HEADER_OCTETS;
+/// The TCP port that is assigned to it ("iso-tsap").
+pub const PORT: u16 = 102;
+
+/// A packet's header.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Header {
+    /// The reserved octet, as it came; RFC 1006 says nothing of receivers that see it set.
+    pub reserved: u8,
+    /// Octets of the whole packet, header included: 7 to 65,535.
+    pub packet_octets: u16,
+}
+
+impl Header {
+    /// The header in front of a TPDU; `None` where that is too short or too long for one.
+    #[must_use]
+    pub fn of_tpdu(tpdu_octets: usize) -> Option<Self> {
+        let packet_octets = u16::try_from(tpdu_octets.checked_add(HEADER_OCTETS)?).ok()?;
+        let fits = usize::from(packet_octets) >= SHORTEST;
+        fits.then_some(Self { reserved: 0, packet_octets })
+    }
+
+    /// Reads a header.
+    ///
+    /// # Errors
+    /// A field that is missing, another version, or a length that no packet has.
+    pub fn decode(octets: &[u8]) -> Result<Self, Malformed> {
+        let mut reader = Reader::new(octets);
+        let start = reader.malformed("TPKT version");
+        if reader.u8("TPKT version")? != VERSION {
+            return Err(start);
+        }
+        let reserved = reader.u8("TPKT reserved octet")?;
+        let length = reader.malformed("TPKT length");
+        let packet_octets = reader.u16("TPKT length")?;
+        if usize::from(packet_octets) < SHORTEST {
+            return Err(length);
+        }
+        Ok(Self { reserved, packet_octets })
+    }
+
+    /// As octets on the wire.
+    #[must_use]
+    pub const fn encode(self) -> [u8; HEADER_OCTETS] {
+        let [high, low] = self.packet_octets.to_be_bytes();
+        [VERSION, self.reserved, high, low]
+    }
+
+    /// Octets of the TPDU behind it.
+    #[must_use]
+    pub fn tpdu_octets(self) -> usize {
+        usize::from(self.packet_octets).saturating_sub(HEADER_OCTETS)
+    }
+}
+
+/// Puts TPDUs together from a TCP stream, however it was cut.
+///
+/// It never holds more than [`LONGEST`] octets: what is beyond that it does not take, and the
+/// sender's TCP is held up by it.
+#[derive(Clone, Debug, Default)]
+pub struct Reassembler {
+    held: BytesMut,
+    broken: Option<Malformed>,
+    /// Octets of the stream that have been handed on.
+    before: usize,
+}
+
+impl Reassembler {
+    /// A stream of which nothing has come yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How many octets it takes now.
+    #[must_use]
+    pub fn room(&self) -> usize {
+        if self.broken.is_some() { 0 } else { LONGEST.saturating_sub(self.held.len()) }
+    }
+
+    /// Takes the next octets of the stream; how many it took, which is all of them where they are no
+    /// more than [`Reassembler::room`].
+    pub fn push(&mut self, octets: &[u8]) -> usize {
+        let (taken, _) = octets.split_at(octets.len().min(self.room()));
+        self.held.extend_from_slice(taken);
+        taken.len()
+    }
+
+    /// The next TPDU, once all of it has come.
+    ///
+    /// # Errors
+    /// The field of a header that cannot be; offsets count from the start of the stream. From then on
+    /// the answer is always the same.
+    pub fn take_tpdu(&mut self) -> Result<Option<Bytes>, Malformed> {
+        if let Some(fault) = self.broken {
+            return Err(fault);
+        }
+        let header = match Header::decode(&self.held) {
+            Ok(header) => header,
+            // The offset of a missing field is where the octets end; of a wrong one, before that.
+            Err(fault) if fault.offset >= self.held.len() || self.is_short(fault) => {
+                return Ok(None);
+            }
+            Err(fault) => {
+                let fault = fault.within(self.before);
+                self.broken = Some(fault);
+                self.held.clear();
+                return Err(fault);
+            }
+        };
+        let packet_octets = usize::from(header.packet_octets);
+        if self.held.len() < packet_octets {
+            return Ok(None);
+        }
+        let mut packet = self.held.split_to(packet_octets).freeze();
+        packet.advance(HEADER_OCTETS);
+        self.before += packet_octets;
+        Ok(Some(packet))
+    }
+
+    /// Whether the length stands half in what has come.
+    fn is_short(&self, fault: Malformed) -> bool {
+        fault.field == "TPKT length" && self.held.len() < HEADER_OCTETS
+    }
+
+    /// Octets of a packet that has not come whole: more than none where a stream that ends is cut.
+    #[must_use]
+    pub fn held_octets(&self) -> usize {
+        self.held.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The CR of an iec61850-rs client, as its session begins: 22 octets in all.
+    const CR: [u8; 22] =
+        [3, 0, 0, 22, 0x11, 0xE0, 0, 0, 0, 1, 0, 0xC0, 1, 0x0D, 0xC1, 2, 0, 1, 0xC2, 2, 0, 1];
+    /// A DT that ends its TSDU, with one octet of user data.
+    const DT: [u8; 8] = [3, 0, 0, 8, 2, 0xF0, 0x80, 0x55];
+
+    fn stream() -> Vec<u8> {
+        [&CR[..], &DT[..], &CR[..]].concat()
+    }
+
+    fn tpdus(reassembler: &mut Reassembler) -> Vec<Bytes> {
+        core::iter::from_fn(|| reassembler.take_tpdu().unwrap()).collect()
+    }
+
+    #[test]
+    fn a_stream_gives_the_same_tpdus_wherever_it_is_cut() {
+        let stream = stream();
+        for first in 0..=stream.len() {
+            for second in first..=stream.len() {
+                let mut reassembler = Reassembler::new();
+                let mut found = Vec::new();
+                for part in [&stream[..first], &stream[first..second], &stream[second..]] {
+                    assert_eq!(reassembler.push(part), part.len());
+                    found.extend(tpdus(&mut reassembler));
+                }
+                assert_eq!(found, [&CR[4..], &DT[4..], &CR[4..]], "cut at {first} and {second}");
+                assert_eq!(reassembler.held_octets(), 0);
+            }
+        }
+        let mut reassembler = Reassembler::new();
+        let found: Vec<_> = stream
+            .iter()
+            .flat_map(|octet| {
+                reassembler.push(&[*octet]);
+                tpdus(&mut reassembler)
+            })
+            .collect();
+        assert_eq!(found.len(), 3, "octet by octet");
+    }
+
+    #[test]
+    fn a_stream_that_ends_early_holds_what_is_missing_the_rest_of() {
+        for length in 0..DT.len() {
+            let mut reassembler = Reassembler::new();
+            reassembler.push(&DT[..length]);
+            assert_eq!(reassembler.take_tpdu(), Ok(None), "{length} octets");
+            assert_eq!(reassembler.held_octets(), length);
+        }
+    }
+
+    #[test]
+    fn a_wrong_header_is_named_at_its_place_in_the_stream_and_nothing_comes_after_it() {
+        for (wrong, field, at) in [
+            ([2, 0, 0, 8], "TPKT version", 0),
+            ([3, 0, 0, 6], "TPKT length", 2),
+            ([3, 0, 0, 0], "TPKT length", 2),
+        ] {
+            let mut reassembler = Reassembler::new();
+            reassembler.push(&DT);
+            reassembler.push(&wrong);
+            reassembler.push(&DT);
+            assert_eq!(reassembler.take_tpdu(), Ok(Some(Bytes::from_static(&DT[4..]))));
+            let fault = Malformed { field, offset: DT.len() + at };
+            assert_eq!(reassembler.take_tpdu(), Err(fault));
+            assert_eq!(reassembler.push(&DT), 0, "a broken stream takes nothing");
+            assert_eq!(reassembler.take_tpdu(), Err(fault), "and does not mend itself");
+        }
+    }
+
+    #[test]
+    fn a_wrong_version_is_seen_at_its_octet_and_not_waited_for() {
+        let mut reassembler = Reassembler::new();
+        reassembler.push(b"G");
+        let fault = Malformed { field: "TPKT version", offset: 0 };
+        assert_eq!(reassembler.take_tpdu(), Err(fault));
+    }
+
+    #[test]
+    fn no_more_than_one_longest_packet_is_held() {
+        let mut reassembler = Reassembler::new();
+        let mut packet = Header { reserved: 0, packet_octets: 0xFFFF }.encode().to_vec();
+        packet.resize(LONGEST, 7);
+        assert_eq!(reassembler.push(&packet[..LONGEST - 1]), LONGEST - 1);
+        assert_eq!(reassembler.take_tpdu(), Ok(None));
+        assert_eq!(reassembler.push(&[7, 7, 7]), 1);
+        assert_eq!(reassembler.room(), 0);
+        assert_eq!(reassembler.take_tpdu().unwrap().unwrap().len(), LONGEST_TPDU);
+        assert_eq!(reassembler.room(), LONGEST);
+    }
+
+    #[test]
+    fn a_header_counts_itself() {
+        // RFC 1006: a DT of 3 octets makes the shortest packet, of 7.
+        let shortest = Header::of_tpdu(3).unwrap();
+        assert_eq!(shortest.encode(), [3, 0, 0, 7]);
+        assert_eq!(Header::of_tpdu(LONGEST_TPDU).unwrap().encode(), [3, 0, 255, 255]);
+        assert_eq!(Header::of_tpdu(2), None);
+        assert_eq!(Header::of_tpdu(LONGEST_TPDU + 1), None);
+        for length in SHORTEST..=LONGEST {
+            let header = Header::of_tpdu(length - HEADER_OCTETS).unwrap();
+            assert_eq!(Header::decode(&header.encode()), Ok(header));
+            assert_eq!(header.tpdu_octets(), length - HEADER_OCTETS);
+        }
+    }
+}
