@@ -13,4 +13,5 @@ pub mod messaging;
 pub mod profile;
 pub mod rendezvous;
 pub mod station;
+pub mod tp0;
 pub mod tp4;

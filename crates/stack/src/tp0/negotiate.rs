@@ -1,0 +1,282 @@
+//! What CR and CC settle: class, flow control, TPDU size (ISO 8073 6.5.4; RFC 1006 5, RFC 2126 6.4).
+
+use super::service::{Called, Params};
+use super::table::Class;
+use bytes::{Bytes, BytesMut};
+use wire::packet::Packet;
+use wire::tp::{
+    ClassOption, Connect, Kind, Parameter, ParameterBuffer, Parameters, Pdu, Reference,
+};
+use wire::tpkt::LONGEST_TPDU;
+
+/// The longest TSAP-ID.
+const TSAP_OCTETS: usize = 32;
+/// The code that peers use for the longest TPDU of RFC 1006; the standard's own end at 13.
+const LONGEST_CODE: u8 = 16;
+
+/// What the two sides agreed on, or one of them proposes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Agreement {
+    pub(super) class: Class,
+    pub(super) tpdu_octets: usize,
+}
+
+/// The code of the largest TPDU size that is not above `octets`.
+fn size_code(octets: usize) -> u8 {
+    if octets >= LONGEST_TPDU {
+        return LONGEST_CODE;
+    }
+    (7..=13).rev().find(|exponent| 1 << exponent <= octets).unwrap_or(7)
+}
+
+fn size_of_code(code: u8) -> usize {
+    match code {
+        7..=15 => 1 << code,
+        LONGEST_CODE => LONGEST_TPDU,
+        // No size at all: the smallest is safe.
+        _ => 128,
+    }
+}
+
+/// The TPDU size that is stated; RFC 1006 has the longest where none is.
+fn stated_octets(parameters: Parameters<'_>) -> Option<usize> {
+    match parameters.value(0xC0) {
+        Some([code]) => Some(size_of_code(*code)),
+        Some(_) => Some(128),
+        None => None,
+    }
+}
+
+/// The class of a CLASS OPTION octet; `None` for one that is not done here.
+const fn class_of(option: ClassOption) -> Option<Class> {
+    match option.class {
+        0 => Some(Class::Class0),
+        2 => Some(Class::Class2 { flow_control: !option.without_flow_control }),
+        _ => None,
+    }
+}
+
+/// The CLASS OPTION octet of a class: 7-bit numbers, as far as there are numbers.
+const fn option_of(class: Class) -> ClassOption {
+    let (class, without_flow_control) = match class {
+        Class::Class0 => (0, false),
+        Class::Class2 { flow_control } => (2, !flow_control),
+    };
+    ClassOption { class, extended: false, without_flow_control, reserved: 0 }
+}
+
+impl Agreement {
+    /// What this side would like: the contents of its CR.
+    pub(super) fn proposed(params: &Params) -> Self {
+        let tpdu_octets = size_of_code(size_code(params.tpdu_octets()));
+        Self { class: params.class, tpdu_octets }
+    }
+
+    /// What to answer to a CR; `None` where no class that would do is done here.
+    ///
+    /// RFC 905 table 3: classes 3 and 4 may be answered with class 2, and class 1 with class 0, also
+    /// where the CR names no alternative.
+    pub(super) fn answer(params: &Params, cr: &Connect<'_>) -> Option<Self> {
+        let alternatives = cr.parameters.value(0xC7).unwrap_or_default();
+        let names = |class: u8| {
+            cr.class.class == class || alternatives.iter().any(|octet| octet >> 4 == class)
+        };
+        let takes2 = names(2) || matches!(cr.class.class, 3 | 4);
+        let class = if takes2 && params.accepts_class2 {
+            // Only class 2 itself uses the bit that leaves flow control out.
+            let without = cr.class.class == 2 && cr.class.without_flow_control;
+            Class::Class2 { flow_control: !without }
+        } else if names(0) || names(1) {
+            Class::Class0
+        } else {
+            return None;
+        };
+        let stated = stated_octets(cr.parameters).unwrap_or(LONGEST_TPDU);
+        let wanted = Self::proposed(params).tpdu_octets;
+        Some(Self { class, tpdu_octets: size_of_code(size_code(wanted.min(stated))) })
+    }
+
+    /// What a CC settles of this proposal; `None` where it asks for more than was offered.
+    pub(super) fn settle(self, cc: &Connect<'_>) -> Option<Self> {
+        let class = class_of(cc.class)?;
+        let is_offered = match class {
+            Class::Class0 => true,
+            Class::Class2 { .. } => self.class != Class::Class0 && !cc.class.extended,
+        };
+        let tpdu_octets = stated_octets(cc.parameters).unwrap_or(self.tpdu_octets);
+        let fits = is_offered && tpdu_octets <= self.tpdu_octets;
+        fits.then_some(Self { class, tpdu_octets })
+    }
+}
+
+/// What a CR or CC to be sent says beside the agreement.
+pub(super) struct Ends<'a> {
+    pub(super) destination_reference: Reference,
+    pub(super) source_reference: Reference,
+    pub(super) credit: u8,
+    pub(super) calling: &'a [u8],
+    pub(super) called: &'a [u8],
+}
+
+/// A CR or CC; `None` where a TSAP-ID is longer than there may be.
+pub(super) fn connect_tpdu(kind: Kind, ends: &Ends<'_>, agreed: Agreement) -> Option<Packet> {
+    if ends.calling.len().max(ends.called.len()) > TSAP_OCTETS {
+        return None;
+    }
+    let mut buffer = ParameterBuffer::new();
+    buffer.push(&Parameter::TpduSize(size_code(agreed.tpdu_octets)))?;
+    if !ends.calling.is_empty() {
+        buffer.push(&Parameter::CallingTsap(ends.calling))?;
+    }
+    if !ends.called.is_empty() {
+        buffer.push(&Parameter::CalledTsap(ends.called))?;
+    }
+    if let Class::Class2 { .. } = agreed.class {
+        // No expedited data: without the parameter it would be wanted.
+        buffer.push(&Parameter::AdditionalOptions(0))?;
+        if kind == Kind::Cr {
+            buffer.push(&Parameter::AlternativeClasses(&[0]))?;
+        }
+    }
+    let connect = Connect {
+        credit: ends.credit,
+        destination_reference: ends.destination_reference,
+        source_reference: ends.source_reference,
+        class: option_of(agreed.class),
+        parameters: buffer.parameters(kind),
+        data: &[],
+    };
+    let pdu = if kind == Kind::Cr { Pdu::Cr(connect) } else { Pdu::Cc(connect) };
+    let mut octets = BytesMut::with_capacity(pdu.header_octets());
+    pdu.encode(&mut octets);
+    Some(Packet::new(octets.freeze()))
+}
+
+/// Whom a CR names.
+pub(super) fn called(cr: &Connect<'_>, class: Class) -> Called {
+    let tsap = |code| Bytes::copy_from_slice(cr.parameters.value(code).unwrap_or_default());
+    Called { called: tsap(0xC2), calling: tsap(0xC1), class }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wire::tp::tpdus;
+
+    const FREE: Class = Class::Class2 { flow_control: false };
+    const EXPLICIT: Class = Class::Class2 { flow_control: true };
+
+    fn ends() -> Ends<'static> {
+        Ends {
+            destination_reference: Reference(0),
+            source_reference: Reference(1),
+            credit: 0,
+            calling: &[0, 1],
+            called: &[0, 1],
+        }
+    }
+
+    fn cr(class: u8, alternatives: &[u8], size: Option<u8>, params: &Params) -> Option<Agreement> {
+        let mut buffer = ParameterBuffer::new();
+        if let Some(size) = size {
+            buffer.push(&Parameter::TpduSize(size)).unwrap();
+        }
+        if !alternatives.is_empty() {
+            buffer.push(&Parameter::AlternativeClasses(alternatives)).unwrap();
+        }
+        let connect = Connect {
+            credit: 0,
+            destination_reference: Reference(0),
+            source_reference: Reference(1),
+            class: ClassOption::from_octet(class),
+            parameters: buffer.parameters(Kind::Cr),
+            data: &[],
+        };
+        Agreement::answer(params, &connect)
+    }
+
+    #[test]
+    fn a_class_0_cr_is_these_eighteen_octets() {
+        // As an iec61850-rs client writes it: length indicator 17, class 0, 8,192 octets, TSAPs.
+        let packet = connect_tpdu(Kind::Cr, &ends(), Agreement::proposed(&Params::class0()));
+        let expected =
+            [0x11, 0xE0, 0, 0, 0, 1, 0, 0xC0, 1, 0x0D, 0xC1, 2, 0, 1, 0xC2, 2, 0, 1].as_slice();
+        assert_eq!(packet.unwrap().payload(), expected);
+    }
+
+    #[test]
+    fn the_class_answered_is_one_of_table_3_and_never_class_4() {
+        let whole = Params::class0();
+        let only0 = Params { accepts_class2: false, ..Params::class0() };
+        for (class, alternatives, with2, without2) in [
+            (0x00, &[][..], Some(Class::Class0), Some(Class::Class0)),
+            (0x10, &[][..], Some(Class::Class0), Some(Class::Class0)),
+            (0x20, &[][..], Some(EXPLICIT), None),
+            (0x21, &[][..], Some(FREE), None),
+            (0x21, &[0x00][..], Some(FREE), Some(Class::Class0)),
+            (0x40, &[][..], Some(EXPLICIT), None),
+            (0x42, &[0x20, 0x00][..], Some(EXPLICIT), Some(Class::Class0)),
+            (0x50, &[][..], None, None),
+        ] {
+            let answered = |params| cr(class, alternatives, None, params).map(|a| a.class);
+            assert_eq!(answered(&whole), with2, "class option {class:02x}");
+            assert_eq!(answered(&only0), without2, "class option {class:02x}, class 0 alone");
+        }
+    }
+
+    #[test]
+    fn the_size_answered_is_never_above_what_either_side_stated() {
+        let size = |code, octets| {
+            let params = Params { tpdu_octets: octets, ..Params::class0() };
+            cr(0, &[], code, &params).unwrap().tpdu_octets
+        };
+        // RFC 1006: no size means 65,531 octets. Siemens S7 states 1,024, Java peers 65,531 as 16.
+        assert_eq!(size(None, 8_192), 8_192);
+        assert_eq!(size(Some(10), 8_192), 1_024);
+        assert_eq!(size(Some(16), 65_531), 65_531);
+        assert_eq!(size(Some(16), 5_000), 4_096);
+        assert_eq!(size(Some(3), 8_192), 128, "no size of the standard");
+        assert_eq!(size(Some(7), 100), 128, "nothing is smaller");
+    }
+
+    #[test]
+    fn a_cc_that_asks_for_more_than_was_offered_is_unfit() {
+        let settled = |offered: Class, class: u8, size: Option<u8>| {
+            let mut buffer = ParameterBuffer::new();
+            if let Some(size) = size {
+                buffer.push(&Parameter::TpduSize(size)).unwrap();
+            }
+            let cc = Connect {
+                credit: 0,
+                destination_reference: Reference(1),
+                source_reference: Reference(2),
+                class: ClassOption::from_octet(class),
+                parameters: buffer.parameters(Kind::Cc),
+                data: &[],
+            };
+            let found = Agreement { class: offered, tpdu_octets: 1_024 }.settle(&cc);
+            found.map(|agreed| (agreed.class, agreed.tpdu_octets))
+        };
+        assert_eq!(settled(Class::Class0, 0, None), Some((Class::Class0, 1_024)));
+        assert_eq!(settled(Class::Class0, 0, Some(9)), Some((Class::Class0, 512)));
+        assert_eq!(settled(Class::Class0, 0, Some(11)), None, "2,048 octets were not offered");
+        assert_eq!(settled(Class::Class0, 0x20, None), None, "class 2 was not offered");
+        assert_eq!(settled(FREE, 0, None), Some((Class::Class0, 1_024)));
+        assert_eq!(settled(FREE, 0x21, None), Some((FREE, 1_024)));
+        assert_eq!(settled(FREE, 0x23, None), None, "extended formats were not offered");
+        assert_eq!(settled(FREE, 0x40, None), None, "class 4 is never offered");
+    }
+
+    #[test]
+    fn a_class_2_cr_names_class_0_as_alternative_and_wants_no_expedited_data() {
+        let agreed = Agreement { class: FREE, tpdu_octets: 128 };
+        let packet = connect_tpdu(Kind::Cr, &ends(), agreed).unwrap();
+        let raw = tpdus(packet.payload()).next().unwrap().unwrap();
+        let Ok(Pdu::Cr(cr)) = Pdu::decode(&raw, None) else { panic!("not a CR") };
+        assert_eq!(cr.class.to_octet(), 0x21);
+        assert_eq!(cr.parameters.value(0xC7), Some(&[0][..]));
+        assert_eq!(cr.parameters.value(0xC6), Some(&[0][..]));
+        let long = Ends { called: &[1; 33], ..ends() };
+        assert!(connect_tpdu(Kind::Cr, &long, agreed).is_none(), "a TSAP-ID has 32 octets at most");
+    }
+}
