@@ -9,8 +9,8 @@ use core::mem;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use core::ptr;
 use std::io::{self, IoSlice};
-use std::net::UdpSocket;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::net::{TcpStream, UdpSocket};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use wire::addr::Mac;
 use wire::time::{Instant, nanos};
 
@@ -292,6 +292,55 @@ impl Socket {
     /// Its descriptor, for as long as it lives.
     pub(crate) fn fd(&self) -> libc::c_int {
         self.0.as_raw_fd()
+    }
+}
+
+/// What a thread waits for at one socket.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Interest<'a> {
+    /// The socket.
+    pub(crate) socket: BorrowedFd<'a>,
+    /// That something can be read, or the other end has closed.
+    pub(crate) read: bool,
+    /// That something can be written, or connecting is over.
+    pub(crate) write: bool,
+}
+
+/// Sleeps until one of these can be had, or `until`. May return early.
+pub(crate) fn wait_for(interests: &[Interest<'_>], until: Instant) -> io::Result<()> {
+    let events = |wanted: bool, event: libc::c_short| if wanted { event } else { 0 };
+    let mut polls: Vec<libc::pollfd> = interests
+        .iter()
+        .map(|interest| libc::pollfd {
+            fd: interest.socket.as_raw_fd(),
+            events: events(interest.read, libc::POLLIN) | events(interest.write, libc::POLLOUT),
+            revents: 0,
+        })
+        .collect();
+    // A socket that broke is reported whether it is waited for or not: it must not keep the thread
+    // from sleeping where nobody wants to read it.
+    polls.retain(|poll| poll.events != 0);
+    let left = clock::to_spec(nanos(until - clock::now()));
+    let count = polls.len() as libc::nfds_t;
+    // SAFETY: as many pollfds are given as are announced; both structures outlive the call.
+    let status = unsafe { libc::ppoll(polls.as_mut_ptr(), count, &raw const left, ptr::null()) };
+    match check(status) {
+        Err(error) if error.kind() != io::ErrorKind::Interrupted => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Begins to connect to a TCP port. The stream does not block; it can be written once connected, and
+/// tells its error when it is.
+pub(crate) fn connect(to: SocketAddr) -> io::Result<TcpStream> {
+    let family = if to.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
+    let socket = Socket::open(family, libc::SOCK_STREAM | libc::SOCK_NONBLOCK)?;
+    let name = Name::of(to);
+    // SAFETY: the pointer and the length are those of `name`, which outlives the call.
+    let status = unsafe { libc::connect(socket.fd(), name.pointer().cast(), name.length) };
+    match check(status) {
+        Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => Err(error),
+        _ => Ok(TcpStream::from(socket.0)),
     }
 }
 

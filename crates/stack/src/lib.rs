@@ -10,6 +10,7 @@ pub mod llc;
 pub mod load;
 pub mod machine;
 pub mod messaging;
+pub mod network;
 pub mod profile;
 pub mod rendezvous;
 pub mod station;

@@ -6,6 +6,7 @@ mod examples;
 mod faults;
 mod interface;
 mod messages;
+mod iso_tcp;
 mod namespace;
 mod party;
 mod runner;

@@ -45,6 +45,11 @@ impl Conversation {
         !self.replies.is_empty()
     }
 
+    /// How many replies wait.
+    pub(super) fn replies(&self) -> usize {
+        self.replies.len()
+    }
+
     /// The next reply, if the connection takes that many octets.
     pub(super) fn next_reply(&mut self, room: usize, idle: bool) -> Option<Bytes> {
         let fits = self.replies.front().is_some_and(|reply| idle || reply.len() <= room);

@@ -1,0 +1,296 @@
+//! Hosts on TCP connections: against one another, and against sockets that misbehave.
+
+use bytes::Bytes;
+use core::net::SocketAddr;
+use core::sync::atomic::{AtomicBool, Ordering};
+use core::time::Duration;
+use live::clock;
+use live::iso_tcp::{Counts, IsoTcp, IsoTcpParams};
+use live::runner::{Control, Stopped};
+use stack::load::{Event, Flow, FlowId, Pattern, Record, Service};
+use stack::profile::{NetworkHost, NetworkHostParams};
+use stack::tp0::Params;
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::thread;
+use wire::addr::Mac;
+use wire::rendezvous::Limits;
+use wire::time::Instant;
+
+/// The CR of an iec61850-rs client, in its TPKT.
+const CR: [u8; 22] =
+    [3, 0, 0, 22, 0x11, 0xE0, 0, 0, 0, 1, 0, 0xC0, 1, 0x0D, 0xC1, 2, 0, 1, 0xC2, 2, 0, 1];
+/// Nothing here takes so long unless it failed.
+const LONG: Duration = Duration::from_secs(30);
+
+fn params(lines: usize) -> NetworkHostParams {
+    NetworkHostParams { transport: Params::class0(), lines, accepts: true, echoes: true }
+}
+
+/// A server in a thread of its own, for as long as `body` takes; what it saw and counted.
+fn with_server(
+    params: NetworkHostParams,
+    body: impl FnOnce(SocketAddr),
+) -> (NetworkHost, Vec<Record>, Counts) {
+    let listen = Some("127.0.0.1:0".parse().unwrap());
+    let mut wire = IsoTcp::open(IsoTcpParams { listen, remote: None }).unwrap();
+    let address = wire.address().unwrap();
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let server = scope.spawn(|| {
+            let mut host = NetworkHost::new(params);
+            let mut records = Vec::new();
+            let stopped = wire.run(&mut host, Instant::MAX, &stop, |host, _| {
+                records.extend(core::iter::from_fn(|| host.record()));
+                Control::Continue
+            });
+            assert_eq!(stopped.unwrap(), Stopped::Flagged);
+            // All clients are gone by now, so every line must go as well.
+            let go_on = AtomicBool::new(false);
+            let stopped = wire.run(&mut host, clock::now() + LONG, &go_on, |host, _| {
+                records.extend(core::iter::from_fn(|| host.record()));
+                if host.lines() == 0 { Control::Stop } else { Control::Continue }
+            });
+            assert_eq!(stopped.unwrap(), Stopped::Satisfied, "{} lines stay", host.lines());
+            (host, records, wire.counts())
+        });
+        // The server has to end where the body fails.
+        struct End<'a>(&'a AtomicBool);
+        impl Drop for End<'_> {
+            fn drop(&mut self) {
+                self.0.store(true, Ordering::Relaxed);
+            }
+        }
+        let end = End(&stop);
+        body(address);
+        drop(end);
+        server.join().unwrap()
+    })
+}
+
+fn flow(id: u16, pattern: Pattern, messages: u64, size_octets: usize) -> Flow {
+    Flow {
+        id: FlowId(id),
+        peer: Mac::local(1),
+        service: Service::Class4,
+        pattern,
+        size_octets,
+        messages: Some(messages),
+        start: Instant::ZERO,
+        seed: 1,
+    }
+}
+
+/// Carries out flows against a server, until each is over; what this side saw.
+fn carry_out(remote: SocketAddr, flows: Vec<Flow>, limits: Option<Limits>) -> Vec<Record> {
+    let mut wire = IsoTcp::open(IsoTcpParams { listen: None, remote: Some(remote) }).unwrap();
+    wire.limit(limits);
+    let mut host = NetworkHost::new(params(flows.len()));
+    flows.into_iter().for_each(|flow| host.add(flow));
+    let (mut records, stop) = (Vec::new(), AtomicBool::new(false));
+    let stopped = wire.run(&mut host, clock::now() + LONG, &stop, |host, _| {
+        records.extend(core::iter::from_fn(|| host.record()));
+        if host.is_done() { Control::Stop } else { Control::Continue }
+    });
+    assert_eq!(stopped.unwrap(), Stopped::Satisfied);
+    records.extend(core::iter::from_fn(|| host.record()));
+    records
+}
+
+fn count(records: &[Record], which: impl Fn(&Event) -> bool) -> usize {
+    records.iter().filter(|record| which(&record.event)).count()
+}
+
+#[test]
+fn forty_connections_at_once_deliver_every_message_whole() {
+    let (_, records, counts) = with_server(params(64), |address| {
+        let sizes = [20, 100, 8_190, 60_000];
+        let flows = (0..40_u16).map(|id| flow(id, Pattern::Bulk, 50, sizes[usize::from(id % 4)]));
+        let records = carry_out(address, flows.collect(), None);
+        assert_eq!(count(&records, |event| *event == Event::Done), 40);
+    });
+    assert_eq!(count(&records, |event| matches!(event, Event::Delivered { .. })), 40 * 50);
+    assert_eq!(count(&records, |event| matches!(event, Event::Damaged { .. })), 0);
+    assert_eq!((counts.malformed, counts.broken, counts.cut, counts.refused), (0, 0, 0, 0));
+}
+
+#[test]
+fn a_flow_is_over_only_when_the_peer_has_read_everything() {
+    // 20 MB are more than all socket buffers hold: they cannot be with the kernel alone.
+    let (_, records, _) = with_server(params(4), |address| {
+        carry_out(address, vec![flow(1, Pattern::Bulk, 200, 100_000)], None);
+    });
+    assert_eq!(count(&records, |event| matches!(event, Event::Delivered { .. })), 200);
+}
+
+#[test]
+fn every_request_is_answered() {
+    with_server(params(4), |address| {
+        let pattern = Pattern::MaximumRateRequest { reply_octets: 200 };
+        let records = carry_out(address, vec![flow(1, pattern, 500, 100)], None);
+        assert_eq!(count(&records, |event| matches!(event, Event::Answered { .. })), 500);
+    });
+}
+
+#[test]
+fn what_was_agreed_on_is_kept_to() {
+    with_server(params(4), |address| {
+        let limits = Limits { frames_per_second: 100, bits_per_second: 1 << 40 };
+        let records = carry_out(address, vec![flow(1, Pattern::Bulk, 30, 100)], Some(limits));
+        let of = |which: fn(&Event) -> bool| {
+            records.iter().find(|record| which(&record.event)).map(|record| record.at).unwrap()
+        };
+        let took =
+            of(|event| *event == Event::Done) - of(|event| matches!(event, Event::Sent { .. }));
+        // A burst of 10 of which the CR is one, then one each 10 ms: the last of 30 after 210 ms.
+        assert!(took >= Duration::from_millis(200), "{took:?}");
+    });
+}
+
+/// Octets until `count` are there or the server closes.
+fn read(stream: &mut TcpStream, count: usize) -> Vec<u8> {
+    stream.set_read_timeout(Some(LONG)).unwrap();
+    let mut octets = Vec::new();
+    let _ = stream.take(count as u64).read_to_end(&mut octets);
+    octets
+}
+
+/// A connection to the echo, open.
+fn opened(address: SocketAddr) -> TcpStream {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.write_all(&CR).unwrap();
+    let cc = read(&mut stream, 22);
+    // The reference is the server's own; all else of the CC is known.
+    assert_eq!((&cc[..8], &cc[10..]), (&[3, 0, 0, 22, 0x11, 0xD0, 0, 1][..], &CR[10..]));
+    stream
+}
+
+fn packet(octets: usize) -> Vec<u8> {
+    let mut packet = vec![3, 0];
+    packet.extend((octets as u16 + 7).to_be_bytes());
+    packet.extend([2, 0xF0, 0x80]);
+    packet.resize(octets + 7, 0x5A);
+    packet
+}
+
+#[test]
+fn a_peer_that_closes_its_end_is_still_sent_what_waits_for_it() {
+    let (host, ..) = with_server(params(4), |address| {
+        let mut stream = opened(address);
+        for _ in 0..200 {
+            stream.write_all(&packet(1_000)).unwrap();
+        }
+        stream.shutdown(Shutdown::Write).unwrap();
+        let echoed = read(&mut stream, usize::MAX);
+        assert_eq!(echoed, packet(1_000).repeat(200));
+    });
+    assert_eq!(host.counters().echoed, 200);
+}
+
+#[test]
+fn an_echo_comes_back_wherever_the_stream_is_cut() {
+    with_server(params(4), |address| {
+        let whole = [packet(3), packet(9)].concat();
+        for cut in 1..whole.len() {
+            let mut stream = opened(address);
+            stream.set_nodelay(true).unwrap();
+            stream.write_all(&whole[..cut]).unwrap();
+            thread::yield_now();
+            stream.write_all(&whole[cut..]).unwrap();
+            assert_eq!(read(&mut stream, whole.len()), whole, "cut at {cut}");
+        }
+    });
+}
+
+#[test]
+fn peers_that_break_the_rules_cost_themselves_their_connection_and_nobody_else() {
+    let (host, _, counts) = with_server(params(8), |address| {
+        let mut witness = opened(address);
+        // Not TPKT at all; TPKT and then not; a packet cut short; no CR first; a CR and a second one.
+        for octets in [
+            &b"GET / HTTP/1.1\r\n\r\n"[..],
+            &[&CR[..], b"no packet"].concat(),
+            &[&CR[..], &packet(9)[..8]].concat(),
+            &packet(9),
+            &[CR, CR].concat(),
+        ] {
+            let mut stream = TcpStream::connect(address).unwrap();
+            stream.write_all(octets).unwrap();
+            stream.shutdown(Shutdown::Write).unwrap();
+            read(&mut stream, usize::MAX);
+        }
+        // A connection that is reset: data it has not read is there when it is dropped.
+        let mut rude = opened(address);
+        rude.write_all(&packet(60)).unwrap();
+        rude.peek(&mut [0; 1]).unwrap();
+        drop(rude);
+        witness.write_all(&packet(20)).unwrap();
+        assert_eq!(read(&mut witness, 27), packet(20));
+    });
+    assert_eq!(counts.malformed, 2, "{counts:?}");
+    assert_eq!(counts.cut, 1, "{counts:?}");
+    assert_eq!(host.counters().echoed, 2, "the rude one's and the witness'");
+}
+
+#[test]
+fn a_peer_that_does_not_read_is_not_read_from_and_costs_bounded_memory() {
+    with_server(params(4), |address| {
+        let mut greedy = opened(address);
+        greedy.set_nonblocking(true).unwrap();
+        let chunk = packet(8_000);
+        let (mut written, mut waits) = (0, 0);
+        // Socket buffers of both ends, and a few hundred kilobytes in the server: not 64 MB.
+        while written < 64_000_000 && waits < 50 {
+            match greedy.write(&chunk[written % 8_007..]) {
+                Ok(octets) => (written, waits) = (written + octets, 0),
+                Err(_) => {
+                    waits += 1;
+                    clock::sleep_until(clock::now() + Duration::from_millis(10));
+                }
+            }
+        }
+        assert!(written < 64_000_000, "the server went on reading");
+        println!("seen: {written} octets taken from a peer that reads nothing");
+        let mut other = opened(address);
+        other.write_all(&packet(5)).unwrap();
+        assert_eq!(read(&mut other, 12), packet(5), "others are served");
+    });
+}
+
+#[test]
+fn more_connections_than_allowed_are_closed_and_one_that_says_nothing_does_not_stay() {
+    let mut few = params(2);
+    few.transport.patience = Duration::from_millis(100);
+    let (.., counts) = with_server(few, |address| {
+        let mut silent = TcpStream::connect(address).unwrap();
+        let mut stream = opened(address);
+        let mut third = TcpStream::connect(address).unwrap();
+        assert_eq!(read(&mut third, 1), [], "the third is closed at once");
+        assert_eq!(read(&mut silent, 1), [], "and the silent one after TS");
+        stream.write_all(&packet(5)).unwrap();
+        assert_eq!(read(&mut stream, 12), packet(5));
+    });
+    assert_eq!(counts.refused, 1);
+}
+
+#[test]
+fn a_call_to_nobody_ends_the_flow_with_its_reason() {
+    // A port that was free a moment ago; nobody listens there.
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let records = carry_out(free, vec![flow(1, Pattern::Bulk, 1, 100)], None);
+    let reason = "network connection lost";
+    let ended = |event: &Event| *event == Event::Ended { reason, orderly: false };
+    assert_eq!(count(&records, ended), 1, "{records:?}");
+}
+
+#[test]
+fn a_tsap_nobody_has_is_refused_with_a_dr() {
+    let closed = NetworkHostParams { echoes: false, ..params(2) };
+    with_server(closed, |address| {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.write_all(&CR).unwrap();
+        // DR to reference 1 from nobody: address unknown (3).
+        let refused = Bytes::from(read(&mut stream, 11));
+        assert_eq!(refused[..], [3, 0, 0, 11, 6, 0x80, 0, 1, 0, 0, 3]);
+    });
+}
