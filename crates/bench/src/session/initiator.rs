@@ -1,6 +1,8 @@
 //! The end of a session that calls, and sends the load.
 
 use super::SessionError;
+use super::carrier::{Carrier, Users};
+use super::iso_tcp::IsoWay;
 use super::local::from_origin;
 use super::party::Party;
 use super::way::Way;
@@ -12,7 +14,7 @@ use crate::{PROGRAM_VERSION, layout};
 use core::sync::atomic::AtomicBool;
 use core::time::Duration;
 use live::clock;
-use live::runner::{Control, Runner, Stopped};
+use live::runner::{Control, Stopped};
 use stack::load::{Event, FlowId, Record};
 use stack::messaging;
 use stack::profile::{Framing, Host, HostParams, MESSAGE_FLOWS};
@@ -67,12 +69,11 @@ pub struct Order<'a> {
 }
 
 /// One measurement under way.
-struct Initiator<'a, 'b> {
+struct Initiator<'a, 'b, C: Carrier> {
     nonce: u64,
     sent: u64,
-    way: &'a mut Way,
-    party: Party,
-    runner: Runner,
+    carrier: &'a mut C,
+    party: Party<C::Users>,
     order: Order<'b>,
 }
 
@@ -82,26 +83,47 @@ struct Initiator<'a, 'b> {
 /// Where the peer is not there or refuses, or the port cannot be used. What happens once load was sent is
 /// in [`Measured::failure`].
 pub fn measure(way: &mut Way, order: Order<'_>) -> Result<Measured, SessionError> {
-    let seed = seed_of(&order.point.scenario, order.replication);
-    let Layout { places, watched } = lay_out(&order.point.scenario, seed);
-    let flows = flows_of(&order, &places)?;
-    // References of a process that ran before may still be frozen over there.
-    let last_reference = (clock::now().as_nanos() / 1_000) as u16;
     let params = HostParams {
         address: way.addr(),
         transport: order.point.scenario.transport.params(),
-        last_reference,
+        // References of a process that ran before may still be frozen over there.
+        last_reference: (clock::now().as_nanos() / 1_000) as u16,
         accepts: true,
         saps: vec![SAP],
         framing: Framing::Ieee8023,
         messaging: order.point.scenario.has_messages().then(messaging::Params::lan),
     };
+    carry_out(way, Host::new(params, Vec::new()), order)
+}
+
+/// The same over TCP: connections of class 4 in the scenario are then of class 0 or 2.
+///
+/// # Errors
+/// As [`measure`]; [`SessionError::NoConnection`] for a flow that has none.
+pub fn measure_iso_tcp(way: &mut IsoWay, order: Order<'_>) -> Result<Measured, SessionError> {
+    let flows = &order.point.scenario.flows;
+    if let Some(flow) = flows.iter().find(|flow| flow.service != Service::Class4) {
+        return Err(SessionError::NoConnection(flow.name.clone()));
+    }
+    let host = way.host();
+    carry_out(way, host, Order { peer: IsoWay::server(), ..order })
+}
+
+fn carry_out<C: Carrier>(
+    carrier: &mut C,
+    host: C::Users,
+    order: Order<'_>,
+) -> Result<Measured, SessionError> {
+    let seed = seed_of(&order.point.scenario, order.replication);
+    let Layout { places, watched } = lay_out(&order.point.scenario, seed);
+    let flows = flows_of(&order, &places)?;
     let rendezvous = rendezvous::Params::new(None, text(crate::PROGRAM));
-    let party = Party::new(Host::new(params, Vec::new()), rendezvous);
-    let mut initiator = Initiator { nonce: 0, sent: 0, way, party, runner: Runner::new(), order };
+    let party = Party::new(host, rendezvous);
+    let mut initiator = Initiator { nonce: 0, sent: 0, carrier, party, order };
     let limits = initiator.open()?;
     let origin = clock::now();
-    let clocks = if initiator.way.is_within_host() { Clocks::Shared } else { Clocks::Separate };
+    let is_within_host = initiator.carrier.is_within_host();
+    let clocks = if is_within_host { Clocks::Shared } else { Clocks::Separate };
     let mut collector = collector(&initiator.order.point.scenario, watched, origin, clocks);
     for mut flow in flows {
         flow.start = origin + flow.start.since(Instant::ZERO);
@@ -114,9 +136,9 @@ pub fn measure(way: &mut Way, order: Order<'_>) -> Result<Measured, SessionError
         Err(failure) => Err(failure),
     };
     let arrived = counted.is_ok() && initiator.fetch(&mut collector);
-    initiator.way.disagree();
+    initiator.carrier.disagree();
     collector.end_warmup();
-    let transport = initiator.party.host.transport().counters().clone();
+    let transport = initiator.party.host.counters();
     let ((complete, peer), failure) = match counted {
         Ok(counted) => (counted, None),
         Err(failure) => ((false, Counts::default()), Some(failure)),
@@ -146,12 +168,12 @@ fn flows_of(
     Ok(own.flat_map(|place| place.flows.iter().cloned()).collect())
 }
 
-impl Initiator<'_, '_> {
+impl<C: Carrier> Initiator<'_, '_, C> {
     /// Runs until the rendezvous has something to tell or `until`; what it has to tell.
     fn listen(&mut self, until: Instant) -> Result<Option<Indication>, SessionError> {
-        let Self { way, party, runner, order, .. } = self;
+        let Self { carrier, party, order, .. } = self;
         if !party.has_told() {
-            runner.run(party, &mut way.port, until, order.stop, |party, _| {
+            carrier.run(party, until, order.stop, &mut |party, _| {
                 if party.has_told() { Control::Stop } else { Control::Continue }
             })?;
         }
@@ -161,12 +183,13 @@ impl Initiator<'_, '_> {
     fn open(&mut self) -> Result<Limits, SessionError> {
         let now = clock::now();
         let peer = self.order.peer;
+        let name = self.carrier.name_of(peer);
         self.nonce = now.as_nanos() ^ u64::from(std::process::id()) << 40;
         let call = Call {
             peer,
             nonce: self.nonce,
             role: Role::Sender,
-            offered: self.way.offered(),
+            offered: self.carrier.offered(),
             least: Limits::NONE,
             purpose: text(&self.order.point.scenario.title),
         };
@@ -174,14 +197,14 @@ impl Initiator<'_, '_> {
         loop {
             match self.listen(now + PATIENCE)? {
                 Some(Indication::Opened { limits, .. }) => {
-                    self.way.agree(limits);
+                    self.carrier.agree(limits);
                     return Ok(limits);
                 }
                 Some(Indication::Refused(why)) => {
-                    return Err(SessionError::Refused { peer, why: why.to_string() });
+                    return Err(SessionError::Refused { peer: name, why: why.to_string() });
                 }
-                Some(Indication::Lost) => return Err(SessionError::Lost(peer)),
-                Some(Indication::NoAnswer) | None => return Err(SessionError::NoAnswer(peer)),
+                Some(Indication::Lost) => return Err(SessionError::Lost(name)),
+                Some(Indication::NoAnswer) | None => return Err(SessionError::NoAnswer(name)),
                 Some(_) => {}
             }
         }
@@ -194,13 +217,13 @@ impl Initiator<'_, '_> {
         collector: &mut Collector,
         origin: Instant,
     ) -> (Result<bool, SessionError>, Duration) {
-        let Self { way, party, runner, order, sent, .. } = self;
+        let Self { carrier, party, order, sent, .. } = self;
         let scenario = &order.point.scenario;
         let until = origin + scenario.stop.after.0;
         let (mut winding_up, mut last) = (false, origin);
         let progress = &mut *order.progress;
         let end = until + patience(scenario);
-        let stopped = runner.run(party, &mut way.port, end, order.stop, |party, now| {
+        let stopped = carrier.run(party, end, order.stop, &mut |party, now| {
             while let Some(record) = party.host.record() {
                 *sent += u64::from(matches!(record.event, stack::load::Event::Sent { .. }));
                 last = last.max(record.at);
@@ -216,8 +239,8 @@ impl Initiator<'_, '_> {
         });
         let lost = matches!(party.told(), Some(Indication::Lost));
         let result = match stopped {
-            Err(error) => Err(error.into()),
-            Ok(_) if lost => Err(SessionError::Lost(order.peer)),
+            Err(error) => Err(error),
+            Ok(_) if lost => Err(SessionError::Lost(carrier.name_of(order.peer))),
             Ok(stopped) => Ok(stopped == Stopped::Satisfied),
         };
         if !matches!(result, Ok(true)) {
@@ -231,14 +254,14 @@ impl Initiator<'_, '_> {
 
     /// Asks the peer to end and for its counts.
     fn close(&mut self) -> Result<Counts, SessionError> {
-        let peer = self.order.peer;
+        let peer = self.carrier.name_of(self.order.peer);
         self.party.request(clock::now(), Request::Stop);
         let until = clock::now() + PATIENCE;
         // An interrupt ended the load; the peer still has to hear of it.
         let go_on = AtomicBool::new(false);
         loop {
-            let Self { way, party, runner, .. } = self;
-            runner.run(party, &mut way.port, until, &go_on, |party, _| {
+            let Self { carrier, party, .. } = self;
+            carrier.run(party, until, &go_on, &mut |party, _| {
                 if party.has_told() { Control::Stop } else { Control::Continue }
             })?;
             match party.told() {
@@ -257,11 +280,11 @@ impl Initiator<'_, '_> {
         let (again, transmissions) = FETCH_AGAIN;
         let (mut first, mut tries) = (0, 0);
         while tries < transmissions {
-            let Self { way, party, runner, nonce, .. } = self;
+            let Self { carrier, party, nonce, .. } = self;
             party.fetch(clock::now(), peer, *nonce, first);
             tries += 1;
             let until = clock::now() + again;
-            let ran = runner.run(party, &mut way.port, until, &go_on, |party, _| {
+            let ran = carrier.run(party, until, &go_on, &mut |party, _| {
                 if party.page(*nonce, first).is_some() { Control::Stop } else { Control::Continue }
             });
             if ran.is_err() {

@@ -2,9 +2,13 @@
 //!
 //! [`local`] runs a whole scenario within this process, one thread a station. [`initiator`] and
 //! [`responder`] are the two ends of a run between processes or hosts; nothing but a Hello goes out
-//! before both have agreed.
+//! before both have agreed. They run over a LAN ([`way`]) or over TCP ([`iso_tcp`]). [`foreign`] measures
+//! peers that agree to nothing since they are no tidewire, and sends them next to nothing.
 
+mod carrier;
+pub mod foreign;
 pub mod initiator;
+pub mod iso_tcp;
 pub mod local;
 mod party;
 pub mod responder;
@@ -26,18 +30,18 @@ pub enum SessionError {
     Capture(std::io::Error),
     /// Nobody answered.
     #[error("no answer from {0}: is `tidewire serve` running there?")]
-    NoAnswer(wire::addr::Mac),
+    NoAnswer(String),
     /// The responder does not take part.
     #[error("{peer} refused: {why}")]
     Refused {
         /// Who.
-        peer: wire::addr::Mac,
+        peer: String,
         /// Why.
         why: String,
     },
     /// The peer was silent for a second: everything was stopped.
     #[error("peer {0} vanished: nothing was heard for a second, and everything was stopped")]
-    Lost(wire::addr::Mac),
+    Lost(String),
     /// A message that does not fit into a frame of the wire.
     #[error("messages of flow {flow:?} are longer than the {most} B that 802.3 carries")]
     TooLong {
@@ -52,6 +56,12 @@ pub enum SessionError {
         /// The most flows.
         most: usize,
     },
+    /// A flow that needs a LAN.
+    #[error("flow {0:?} sends datagrams, and over TCP there are connections alone")]
+    NoConnection(String),
+    /// A peer that has agreed to nothing, and whose network may be anybody's.
+    #[error("{0} is neither on this host nor in a private network")]
+    TooFar(core::net::SocketAddr),
     /// A thread of the run broke down.
     #[error("a station's thread broke down")]
     Broken,

@@ -2,11 +2,14 @@
 //!
 //! Once a session is over, its initiator may fetch what arrived, message by message.
 
+use super::carrier::Users;
 use live::port::is_rendezvous;
 use stack::machine::{Deadline, Machine, Output};
-use stack::profile::{Host, Unitdata};
+use stack::network::{Line, NetworkUser};
+use stack::profile::{Host, NetworkHost, Unitdata};
 use stack::rendezvous::{self, Indication, Rendezvous, Request};
 use stack::station::{Frame, Station, Transmission};
+use stack::tp0::Network;
 use std::collections::VecDeque;
 use wire::addr::Mac;
 use wire::packet::Packet;
@@ -52,8 +55,8 @@ impl Arrivals {
 }
 
 /// A host and its rendezvous.
-pub(super) struct Party {
-    pub(super) host: Host,
+pub(super) struct Party<U> {
+    pub(super) host: U,
     rendezvous: Rendezvous,
     told: VecDeque<Indication>,
     /// What arrived in the session under way, or the last.
@@ -64,9 +67,9 @@ pub(super) struct Party {
     pub(super) frames: u64,
 }
 
-impl Party {
+impl<U: Users> Party<U> {
     /// `host` must have the rendezvous' SAP among its further SAPs.
-    pub(super) fn new(host: Host, params: rendezvous::Params) -> Self {
+    pub(super) fn new(host: U, params: rendezvous::Params) -> Self {
         let rendezvous = Rendezvous::new(params);
         Self {
             host,
@@ -128,6 +131,16 @@ impl Party {
         true
     }
 
+    fn expire_all(&mut self, now: Instant) {
+        self.rendezvous.expire(now);
+        self.host.expire(now);
+        self.shuttle(now);
+    }
+
+    fn earliest(&self) -> Option<Deadline> {
+        Deadline::earlier(self.host.deadline(), self.rendezvous.deadline())
+    }
+
     /// Carries LSDUs between host and rendezvous until both are silent.
     fn shuttle(&mut self, now: Instant) {
         loop {
@@ -151,7 +164,7 @@ impl Party {
     }
 }
 
-impl Station for Party {
+impl Station for Party<Host> {
     fn addr(&self) -> Mac {
         self.host.addr()
     }
@@ -163,13 +176,11 @@ impl Station for Party {
     }
 
     fn expire(&mut self, now: Instant) {
-        self.rendezvous.expire(now);
-        self.host.expire(now);
-        self.shuttle(now);
+        self.expire_all(now);
     }
 
     fn deadline(&self) -> Option<Deadline> {
-        Deadline::earlier(self.host.deadline(), self.rendezvous.deadline())
+        self.earliest()
     }
 
     fn poll(&mut self) -> Option<Frame> {
@@ -178,5 +189,42 @@ impl Station for Party {
 
     fn transmitted(&mut self, now: Instant, outcome: Transmission) {
         self.host.transmitted(now, outcome);
+    }
+}
+
+impl NetworkUser for Party<NetworkHost> {
+    fn incoming(&mut self, now: Instant) -> Option<Line> {
+        self.host.incoming(now)
+    }
+
+    fn receive(&mut self, now: Instant, line: Line, network: Network) {
+        let is_load = matches!(network, Network::Data(_)) && !self.host.is_control(line);
+        self.frames += u64::from(is_load);
+        self.host.receive(now, line, network);
+        self.shuttle(now);
+    }
+
+    fn expire(&mut self, now: Instant) {
+        self.expire_all(now);
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        self.earliest()
+    }
+
+    fn poll(&mut self) -> Option<(Line, Network)> {
+        self.host.poll()
+    }
+
+    fn takes_input(&self, line: Line) -> bool {
+        self.host.takes_input(line)
+    }
+
+    fn is_idle(&self, line: Line) -> bool {
+        self.host.is_idle(line)
+    }
+
+    fn is_control(&self, line: Line) -> bool {
+        self.host.is_control(line)
     }
 }

@@ -1,13 +1,15 @@
 //! The end of a session that is called, and takes the load.
 
 use super::SessionError;
+use super::carrier::{Carrier, Users};
+use super::iso_tcp::IsoWay;
 use super::party::{Arrivals, Party};
 use super::way::Way;
 use crate::scenario::Transport;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use live::clock;
-use live::runner::{Control, Runner};
+use live::runner::Control;
 use stack::load::{Event, FlowId, Record};
 use stack::messaging;
 use stack::profile::{Framing, Host, HostParams};
@@ -30,7 +32,7 @@ const READING: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug)]
 pub struct Served {
     /// Who called.
-    pub peer: Mac,
+    pub peer: String,
     /// What for, in its own words.
     pub purpose: String,
     /// What both agreed to.
@@ -110,15 +112,12 @@ impl Tally {
 }
 
 /// A station that waits to be called.
-pub struct Responder {
-    way: Way,
-    party: Party,
-    runner: Runner,
-    tally: Tally,
-    frames_before: u64,
-    transport_before: tp4::Counters,
-    /// A call that came while the session before it was only being remembered.
-    next: Option<Indication>,
+pub struct Responder(On);
+
+/// What it waits on.
+enum On {
+    Lan(Box<Waiting<Way>>),
+    Tcp(Box<Waiting<IsoWay>>),
 }
 
 impl Responder {
@@ -134,25 +133,14 @@ impl Responder {
             framing: Framing::Ieee8023,
             messaging: Some(messaging::Params::lan()),
         };
-        let rendezvous = rendezvous::Params::new(Some(way.offered()), text(crate::PROGRAM));
-        let party = Party::new(Host::new(params, Vec::new()), rendezvous);
-        let tally = Tally::new(way.is_within_host());
-        let transport_before = tp4::Counters::default();
-        Self {
-            way,
-            party,
-            runner: Runner::new(),
-            tally,
-            frames_before: 0,
-            transport_before,
-            next: None,
-        }
+        Self(On::Lan(Box::new(Waiting::new(way, Host::new(params, Vec::new())))))
     }
 
-    /// The way it is on.
+    /// A server of transport connections over TCP.
     #[must_use]
-    pub const fn way(&self) -> &Way {
-        &self.way
+    pub fn iso_tcp(way: IsoWay) -> Self {
+        let host = way.host();
+        Self(On::Tcp(Box::new(Waiting::new(way, host))))
     }
 
     /// Waits for a call until `until` and serves it; `None` where none came, or `stop` was set.
@@ -164,19 +152,75 @@ impl Responder {
         until: Instant,
         stop: &AtomicBool,
     ) -> Result<Option<Served>, SessionError> {
+        match &mut self.0 {
+            On::Lan(waiting) => waiting.serve(until, stop),
+            On::Tcp(waiting) => waiting.serve(until, stop),
+        }
+    }
+
+    /// TSDUs sent back to callers that are no tidewire.
+    #[must_use]
+    pub fn echoed(&self) -> u64 {
+        match &self.0 {
+            On::Lan(_) => 0,
+            On::Tcp(waiting) => waiting.party.host.counters().echoed,
+        }
+    }
+
+    /// Writes out the capture.
+    ///
+    /// # Errors
+    /// Where it could not be written whole.
+    pub fn close(self) -> Result<(), SessionError> {
+        match self.0 {
+            On::Lan(waiting) => waiting.carrier.finish(),
+            On::Tcp(waiting) => waiting.carrier.finish(),
+        }
+    }
+}
+
+/// A host that waits on its carrier.
+struct Waiting<C: Carrier> {
+    carrier: C,
+    party: Party<C::Users>,
+    tally: Tally,
+    frames_before: u64,
+    transport_before: tp4::Counters,
+    /// Who called last.
+    caller: Mac,
+    /// A call that came while the session before it was only being remembered.
+    next: Option<Indication>,
+}
+
+impl<C: Carrier> Waiting<C> {
+    fn new(carrier: C, host: C::Users) -> Self {
+        let rendezvous = rendezvous::Params::new(Some(carrier.offered()), text(crate::PROGRAM));
+        Self {
+            tally: Tally::new(carrier.is_within_host()),
+            party: Party::new(host, rendezvous),
+            carrier,
+            frames_before: 0,
+            transport_before: tp4::Counters::default(),
+            caller: Mac::default(),
+            next: None,
+        }
+    }
+
+    /// Waits for a call until `until` and serves it; `None` where none came, or `stop` was set.
+    fn serve(&mut self, until: Instant, stop: &AtomicBool) -> Result<Option<Served>, SessionError> {
         let Some(mut served) = self.wait(until, stop)? else { return Ok(None) };
-        self.way.agree(served.limits);
-        self.tally = Tally::new(self.way.is_within_host());
+        self.carrier.agree(served.limits);
+        self.tally = Tally::new(self.carrier.is_within_host());
         self.party.arrivals = Arrivals::default();
         self.frames_before = self.party.frames;
-        self.transport_before = self.party.host.transport().counters().clone();
+        self.transport_before = self.party.host.counters();
         loop {
             match self.listen(Instant::MAX, stop)? {
                 Some(Indication::StopAsked) => {
-                    self.way.port.discard();
+                    self.carrier.discard();
                     served.counts = self.counts();
                     served.complete = true;
-                    self.party.arrivals.open_for(served.peer);
+                    self.party.arrivals.open_for(self.caller);
                     self.party.request(clock::now(), Request::Final(served.counts));
                 }
                 Some(next @ Indication::Called { .. }) => {
@@ -188,26 +232,17 @@ impl Responder {
             }
         }
         self.be_read(stop)?;
-        self.way.disagree();
+        self.carrier.disagree();
         if !served.complete {
             served.counts = self.counts();
         }
         served.delay = self.tally.delay.clone();
         served.took = self.tally.span.map_or(Duration::ZERO, |(first, last)| last - first);
-        served.transport =
-            difference(self.party.host.transport().counters(), &self.transport_before);
+        served.transport = difference(&self.party.host.counters(), &self.transport_before);
         if !served.complete {
             self.party.host.stop(clock::now());
         }
         Ok(Some(served))
-    }
-
-    /// Writes out the capture.
-    ///
-    /// # Errors
-    /// Where it could not be written whole.
-    pub fn close(self) -> Result<(), SessionError> {
-        self.way.close()
     }
 
     /// Goes on for as long as the initiator reads what arrived.
@@ -237,8 +272,9 @@ impl Responder {
             match told {
                 None => return Ok(None),
                 Some(Indication::Called { peer, limits, hello }) => {
+                    self.caller = peer;
                     return Ok(Some(Served {
-                        peer,
+                        peer: self.carrier.name_of(peer),
                         purpose: hello.purpose.to_string(),
                         limits,
                         counts: Counts::default(),
@@ -259,9 +295,9 @@ impl Responder {
         until: Instant,
         stop: &AtomicBool,
     ) -> Result<Option<Indication>, SessionError> {
-        let Self { way, party, runner, tally, .. } = self;
+        let Self { carrier, party, tally, .. } = self;
         if !party.has_told() {
-            runner.run(party, &mut way.port, until, stop, |party, _| {
+            carrier.run(party, until, stop, &mut |party, _| {
                 while let Some(record) = party.host.record() {
                     if let Some(arrival) = arrival(&record) {
                         party.arrivals.keep(arrival);

@@ -22,7 +22,7 @@ use core::mem;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use wire::addr::Mac;
 use wire::packet::Packet;
-use wire::rendezvous::{MAX_OCTETS, SAP};
+use wire::rendezvous::SAP;
 use wire::time::Instant;
 use wire::tp::Reference;
 
@@ -32,6 +32,8 @@ const LOAD_TSAP: &[u8] = b"tidewire";
 const RENDEZVOUS_TSAP: &[u8] = b"tidewire-rendezvous";
 /// Rendezvous PDUs that wait for their connection to open; later ones are lost, and sent again.
 const CONTROL_WAITING: usize = 16;
+/// The longest PDU of the rendezvous and its report: what a frame of a LAN would carry.
+const CONTROL_OCTETS: usize = 1_497;
 /// Rendezvous PDUs that are kept for whoever fetches them.
 const OTHERS: usize = 64;
 /// Where so many replies wait, nothing more is read from their connection.
@@ -384,7 +386,7 @@ impl NetworkHost {
                 self.message(now, line, outcome);
             }
             User::Rendezvous(station) => {
-                let Some(whole) = attached.gather(octets, end, MAX_OCTETS) else { return };
+                let Some(whole) = attached.gather(octets, end, CONTROL_OCTETS) else { return };
                 if self.others.len() < OTHERS {
                     let data = Packet::new(whole);
                     self.others.push_back(Unitdata { station, sap: SAP, data });

@@ -1,0 +1,333 @@
+//! Measuring a peer that is no tidewire: transport connections over TCP, opened and released, and
+//! TSDUs it sends back, where somebody says that it does.
+//!
+//! Nobody over there has agreed to a load. So there is one connection at a time, one TSDU at a time, a
+//! pause between connections, and none of it but on this host or in a private network.
+
+use super::SessionError;
+use bytes::{Bytes, BytesMut};
+use core::mem;
+use core::net::{IpAddr, SocketAddr};
+use core::sync::atomic::AtomicBool;
+use core::time::Duration;
+use live::iso_tcp::{IsoTcp, IsoTcpParams};
+use live::runner::{Control, Stopped};
+use stack::machine::{Deadline, Machine, Output};
+use stack::network::{Line, NetworkUser};
+use stack::tp0::{
+    Class, Connection, Indication, Network, Params, Reason, Request, disconnect_reason,
+};
+use stats::histogram::Histogram;
+use wire::time::Instant;
+use wire::tp::Reference;
+
+/// The least pause between two connections.
+pub const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
+/// The longest TSDU that is sent to be echoed.
+pub const LONGEST_ECHO: usize = 60_000;
+
+/// What is to be done with a foreign peer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Inquiry {
+    /// Its address.
+    pub remote: SocketAddr,
+    /// The class preferred.
+    pub class: Class,
+    /// The TSAP-ID called.
+    pub called: Bytes,
+    /// The TSAP-ID that calls.
+    pub calling: Bytes,
+    /// How many connections are opened, one after the other.
+    pub connections: u64,
+    /// From the opening of one to that of the next.
+    pub pause: Duration,
+    /// TSDUs sent on each connection that the peer is to send back, and the octets of each.
+    pub echoes: u64,
+    /// Octets of each TSDU.
+    pub echo_octets: usize,
+    /// How long the peer may take for anything.
+    pub patience: Duration,
+}
+
+/// What came of it.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// Connections asked for.
+    pub asked: u64,
+    /// Connections that opened.
+    pub opened: u64,
+    /// From the call for the TCP connection to T-CONNECT confirm.
+    pub setup: Histogram,
+    /// From a TSDU handed over to the last octet of the same TSDU back.
+    pub response: Histogram,
+    /// TSDUs that came back changed.
+    pub differing: u64,
+    /// TSDUs that did not come back in time, or since the connection ended.
+    pub unanswered: u64,
+    /// The class of the last connection that opened.
+    pub class: Option<Class>,
+    /// The largest TPDU that was agreed on, last.
+    pub tpdu_octets: usize,
+    /// Why the last connection that failed did.
+    pub failure: Option<Reason>,
+}
+
+/// Whether a foreign peer may be at this address: on this host or in a private network.
+#[must_use]
+pub fn is_near(address: IpAddr) -> bool {
+    match address.to_canonical() {
+        IpAddr::V4(address) => {
+            address.is_loopback() || address.is_private() || address.is_link_local()
+        }
+        IpAddr::V6(address) => {
+            address.is_loopback() || address.is_unique_local() || address.is_unicast_link_local()
+        }
+    }
+}
+
+/// Carries an inquiry out; ends early, with what there is, once `stop` is set.
+///
+/// # Errors
+/// [`SessionError::TooFar`], or what the system said.
+pub fn inquire(inquiry: &Inquiry, stop: &AtomicBool) -> Result<Found, SessionError> {
+    if !is_near(inquiry.remote.ip()) {
+        return Err(SessionError::TooFar(inquiry.remote));
+    }
+    let mut wire = IsoTcp::open(IsoTcpParams { listen: None, remote: Some(inquiry.remote) })?;
+    let mut caller = Caller::new(inquiry.clone());
+    // The inquiry ends by itself: each of its steps does.
+    let stopped = wire.run(&mut caller, Instant::MAX, stop, |caller, now| {
+        caller.go_on(now);
+        if caller.is_done() { Control::Stop } else { Control::Continue }
+    })?;
+    if stopped == Stopped::Flagged {
+        caller.found.unanswered += u64::from(caller.sent_at.is_some());
+    }
+    Ok(caller.found)
+}
+
+/// The user of one connection at a time.
+struct Caller {
+    inquiry: Inquiry,
+    found: Found,
+    line: Line,
+    connection: Option<Connection>,
+    /// When the connection under way was asked for.
+    called_at: Instant,
+    /// When the next may be.
+    next_at: Instant,
+    /// When the TSDU under way was sent.
+    sent_at: Option<Instant>,
+    sent: u64,
+    piece: BytesMut,
+    outputs: Vec<(Line, Network)>,
+}
+
+impl Caller {
+    fn new(inquiry: Inquiry) -> Self {
+        let found = Found {
+            asked: 0,
+            opened: 0,
+            setup: Histogram::new(),
+            response: Histogram::new(),
+            differing: 0,
+            unanswered: 0,
+            class: None,
+            tpdu_octets: 0,
+            failure: None,
+        };
+        Self {
+            inquiry,
+            found,
+            line: Line(0),
+            connection: None,
+            called_at: Instant::ZERO,
+            next_at: Instant::ZERO,
+            sent_at: None,
+            sent: 0,
+            piece: BytesMut::new(),
+            outputs: Vec::new(),
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.connection.is_none() && self.found.asked >= self.inquiry.connections
+    }
+
+    /// Opens the next connection, if it is its turn.
+    fn go_on(&mut self, now: Instant) {
+        if self.connection.is_some() || now < self.next_at || self.is_done() {
+            return;
+        }
+        let patience = self.inquiry.patience;
+        let params = Params { class: self.inquiry.class, patience, ..Params::class0() };
+        self.found.asked += 1;
+        self.line = Line(self.line.0.wrapping_add(1));
+        self.called_at = now;
+        self.next_at = now + self.inquiry.pause.max(SHORTEST_PAUSE);
+        (self.sent, self.sent_at) = (0, None);
+        self.piece.clear();
+        let mut connection = Connection::new(params, Reference((self.line.0 % 0xFFFF) as u16 + 1));
+        let (called, calling) = (self.inquiry.called.clone(), self.inquiry.calling.clone());
+        connection.request(now, Request::Connect { called, calling });
+        self.connection = Some(connection);
+        self.drain(now);
+    }
+
+    fn drain(&mut self, now: Instant) {
+        while let Some(output) = self.connection.as_mut().and_then(Machine::poll) {
+            match output {
+                Output::Send(network) => self.outputs.push((self.line, network)),
+                Output::Deliver(indication) => self.told(now, indication),
+                Output::Note(_) => {}
+            }
+        }
+    }
+
+    fn told(&mut self, now: Instant, indication: Indication) {
+        match indication {
+            Indication::Confirm { class } => {
+                self.found.opened += 1;
+                self.found.setup.record(now - self.called_at);
+                self.found.class = Some(class);
+                self.found.tpdu_octets =
+                    self.connection.as_ref().map_or(0, Connection::tpdu_octets);
+                self.next_echo(now);
+            }
+            Indication::Data { octets, end } => self.came_back(now, &octets, end),
+            Indication::Disconnect { reason } => {
+                self.found.failure = Some(reason);
+                self.found.unanswered += u64::from(self.sent_at.take().is_some());
+            }
+            Indication::Connect(_)
+            | Indication::Full { .. }
+            | Indication::Ready
+            | Indication::Drained => {}
+        }
+    }
+
+    /// Sends the next TSDU, or releases the connection.
+    fn next_echo(&mut self, now: Instant) {
+        let tsdu = self.tsdu();
+        let Some(connection) = &mut self.connection else { return };
+        if self.sent < self.inquiry.echoes {
+            self.sent += 1;
+            self.sent_at = Some(now);
+            connection.request(now, Request::Data { tsdu });
+        } else {
+            let reason = disconnect_reason::NORMAL;
+            connection.request(now, Request::Disconnect { reason });
+        }
+    }
+
+    /// The octets of the TSDU that is sent next: each counts on from the one before.
+    fn tsdu(&self) -> Bytes {
+        let octets = self.inquiry.echo_octets.clamp(1, LONGEST_ECHO);
+        (0..octets).map(|place| (place as u64 + self.sent) as u8).collect()
+    }
+
+    fn came_back(&mut self, now: Instant, octets: &[u8], end: bool) {
+        if self.piece.len() <= LONGEST_ECHO {
+            self.piece.extend_from_slice(octets);
+        }
+        if !end {
+            return;
+        }
+        let whole = mem::take(&mut self.piece);
+        let Some(sent_at) = self.sent_at.take() else {
+            // A peer that speaks unasked is no echo.
+            self.found.differing += 1;
+            return;
+        };
+        self.sent -= 1;
+        let is_same = whole[..] == self.tsdu()[..];
+        self.sent += 1;
+        if is_same {
+            self.found.response.record(now - sent_at);
+        } else {
+            self.found.differing += 1;
+        }
+        self.next_echo(now);
+    }
+
+    /// When a TSDU that did not come back is given up.
+    fn echo_due(&self) -> Option<Instant> {
+        self.sent_at.map(|sent_at| sent_at + self.inquiry.patience)
+    }
+}
+
+impl NetworkUser for Caller {
+    fn incoming(&mut self, _now: Instant) -> Option<Line> {
+        None
+    }
+
+    fn receive(&mut self, now: Instant, line: Line, network: Network) {
+        if line != self.line {
+            return;
+        }
+        let is_end = network == Network::Disconnect;
+        if let Some(connection) = &mut self.connection {
+            connection.receive(now, network);
+        }
+        self.drain(now);
+        if is_end {
+            self.connection = None;
+        }
+    }
+
+    fn expire(&mut self, now: Instant) {
+        if let Some(connection) = &mut self.connection {
+            connection.expire(now);
+        }
+        if self.echo_due().is_some_and(|due| due <= now) {
+            self.sent_at = None;
+            self.found.unanswered += 1;
+            self.sent = self.inquiry.echoes;
+            self.next_echo(now);
+        }
+        self.drain(now);
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        let echo = self.echo_due().map(|at| Deadline { at, timer: "echo" });
+        let next = Deadline { at: self.next_at, timer: "pause" };
+        match &self.connection {
+            Some(connection) => Deadline::earlier(connection.deadline(), echo),
+            None => Some(next).filter(|_| !self.is_done()),
+        }
+    }
+
+    fn poll(&mut self) -> Option<(Line, Network)> {
+        if self.outputs.is_empty() { None } else { Some(self.outputs.remove(0)) }
+    }
+
+    fn takes_input(&self, _line: Line) -> bool {
+        true
+    }
+
+    fn is_idle(&self, _line: Line) -> bool {
+        self.connection.as_ref().is_none_or(Connection::is_idle)
+    }
+
+    fn is_control(&self, _line: Line) -> bool {
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_foreign_peer_is_on_this_host_or_in_a_private_network() {
+        for near in ["127.0.0.1", "10.1.2.3", "172.31.0.1", "192.168.0.9", "169.254.3.4", "::1"] {
+            assert!(is_near(near.parse().unwrap()), "{near}");
+        }
+        for near in ["fd00::1", "fe80::1", "::ffff:10.0.0.1"] {
+            assert!(is_near(near.parse().unwrap()), "{near}");
+        }
+        for far in ["8.8.8.8", "172.32.0.1", "2001:db8::1", "::ffff:1.1.1.1", "0.0.0.0"] {
+            assert!(!is_near(far.parse().unwrap()), "{far}");
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! The way over TCP: transport connections of class 0 or 2 on TPKT (RFC 1006, RFC 2126).
+//!
+//! Load and rendezvous have connections of their own, so that an Alive never waits behind load.
+
+use super::SessionError;
+use core::net::SocketAddr;
+use live::iso_tcp::{Counts, IsoTcp, IsoTcpParams};
+use live::port::default_limits;
+use stack::profile::{NetworkHost, NetworkHostParams};
+use stack::tp0;
+use wire::addr::Mac;
+use wire::rendezvous::Limits;
+
+/// Connections a server has at a time.
+const SERVER_LINES: usize = 256;
+/// Connections of one that measures: its flows' and the rendezvous'.
+const CLIENT_LINES: usize = 1_024;
+/// What is offered where nobody can be harmed.
+const UNBOUNDED: Limits = Limits { frames_per_second: u32::MAX, bits_per_second: u64::MAX >> 1 };
+
+/// Which end of the connections this is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum End {
+    /// It listens here.
+    Server(SocketAddr),
+    /// It calls this server.
+    Client(SocketAddr),
+}
+
+/// How the way is made.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct IsoWayParams {
+    /// Which end it is.
+    pub end: End,
+    /// The class preferred when calling.
+    pub class: tp0::Class,
+    /// Whether a server answers callers that are no tidewire, by sending back what they send.
+    pub echoes: bool,
+    /// Packets per second to offer instead of the default; no effect within this host.
+    pub frames_per_second: Option<u32>,
+}
+
+/// TCP connections, and what they are allowed.
+#[derive(Debug)]
+pub struct IsoWay {
+    pub(super) wire: IsoTcp,
+    params: IsoWayParams,
+    offered: Limits,
+    name: String,
+}
+
+impl IsoWay {
+    /// Begins to listen, or gets ready to call.
+    ///
+    /// # Errors
+    /// What the system said.
+    pub fn open(params: IsoWayParams) -> Result<Self, SessionError> {
+        let (listen, remote) = match params.end {
+            End::Server(address) => (Some(address), None),
+            End::Client(address) => (None, Some(address)),
+        };
+        let wire = IsoTcp::open(IsoTcpParams { listen, remote })?;
+        let mut offered = default_limits(None);
+        if let Some(frames_per_second) = params.frames_per_second {
+            let bits_per_second = u64::from(frames_per_second) * 12_208;
+            offered = Limits { frames_per_second, bits_per_second };
+        }
+        if wire.is_within_host() {
+            offered = UNBOUNDED;
+        }
+        let address = wire.address().or(remote);
+        let name = address.map_or_else(String::new, |address| format!("iso-tcp://{address}"));
+        Ok(Self { wire, params, offered, name })
+    }
+
+    /// The host that goes with it.
+    pub(super) fn host(&self) -> NetworkHost {
+        let transport = tp0::Params { class: self.params.class, ..tp0::Params::class0() };
+        let (lines, accepts) = match self.params.end {
+            End::Server(_) => (SERVER_LINES, true),
+            End::Client(_) => (CLIENT_LINES, false),
+        };
+        let echoes = self.params.echoes;
+        NetworkHost::new(NetworkHostParams { transport, lines, accepts, echoes })
+    }
+
+    /// What to call it.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Where it listens, with the port that the system chose.
+    #[must_use]
+    pub const fn address(&self) -> Option<SocketAddr> {
+        self.wire.address()
+    }
+
+    /// What passed so far.
+    #[must_use]
+    pub const fn counts(&self) -> Counts {
+        self.wire.counts()
+    }
+
+    /// The most this side offers to send or take.
+    #[must_use]
+    pub const fn offered(&self) -> Limits {
+        self.offered
+    }
+
+    /// Enforces what both agreed to. That is nothing only where both are on this host.
+    pub(super) fn agree(&mut self, limits: Limits) {
+        let is_free = self.wire.is_within_host() && limits == UNBOUNDED;
+        self.wire.limit((!is_free).then_some(limits));
+    }
+
+    /// What stands for the server in a caller's flows.
+    pub(super) const fn server() -> Mac {
+        Mac::local(1)
+    }
+
+    /// A server tells its callers apart by their connections alone.
+    pub(super) fn peer_name(&self, peer: Mac) -> String {
+        match self.params.end {
+            End::Client(address) => format!("iso-tcp://{address}"),
+            End::Server(_) => {
+                let Mac([.., high, middle, low]) = peer;
+                format!("connection {}", u32::from_be_bytes([0, high, middle, low]))
+            }
+        }
+    }
+}
