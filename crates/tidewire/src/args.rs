@@ -149,12 +149,12 @@ impl Load {
 /// `measure`
 #[derive(Args, Debug)]
 #[command(
-    group = ArgGroup::new("what").required(true).multiple(true).args(["scenario", "to", "udp_peer"]),
+    group = ArgGroup::new("what").required(true).multiple(true).args(["scenario", "to", "udp_peer", "over"]),
     subcommand_negates_reqs = true,
     args_conflicts_with_subcommands = true,
     disable_help_subcommand = true,
     subcommand_help_heading = "Experiments",
-    after_help = "Examples:\n  tidewire measure status-short                     on a LAN within this process\n  tidewire measure --to 02:00:00:00:00:07 -i eth1 --load bulk --bytes 10MB\n  tidewire measure --udp 127.0.0.1:5001 --udp-peer 127.0.0.1:5002 --load cyclic"
+    after_help = "Examples:\n  tidewire measure status-short                     on a LAN within this process\n  tidewire measure --to 02:00:00:00:00:07 -i eth1 --load bulk --bytes 10MB\n  tidewire measure --udp 127.0.0.1:5001 --udp-peer 127.0.0.1:5002 --load cyclic\n  tidewire measure --over iso-tcp://127.0.0.1:4102 --load maximum-rate-request --messages 1000"
 )]
 pub(crate) struct Measure {
     /// An experiment with a name of its own. (A scenario file of that name is written `./NAME`.)
@@ -191,6 +191,12 @@ pub(crate) struct Measure {
     /// Messages one LLC frame each, without a connection.
     #[arg(long)]
     pub(crate) datagram: bool,
+    /// With --over: the transport class preferred, 0 or 2.
+    #[arg(long, value_name = "CLASS", requires = "over", default_value_t = 0,
+        value_parser = clap::value_parser!(u8).range(0..=2))]
+    pub(crate) class: u8,
+    #[command(flatten)]
+    pub(crate) foreign: ForeignOptions,
     #[command(flatten)]
     pub(crate) run: RunOptions,
 }
@@ -200,6 +206,22 @@ pub(crate) struct Measure {
 pub(crate) enum MeasureExperiment {
     /// What each layer of a station costs, against the size of the message.
     Layers(Box<layers::MeasureLayers>),
+}
+
+/// What is asked of a peer that is no tidewire.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Foreign peer")]
+pub(crate) struct ForeignOptions {
+    /// The TSAP-ID called, in hexadecimal: 0102 for the first rack and second slot of an S7.
+    #[arg(long, value_name = "HEX", requires = "foreign_peer", default_value = "0001")]
+    pub(crate) called: String,
+    /// The TSAP-ID that calls, in hexadecimal.
+    #[arg(long, value_name = "HEX", requires = "foreign_peer", default_value = "0001")]
+    pub(crate) calling: String,
+    /// Messages of --size to send on each connection, one after the other, each of which the peer
+    /// sends back. None goes to a peer of which that is not known.
+    #[arg(long, value_name = "N", requires = "foreign_peer", default_value_t = 0)]
+    pub(crate) echoes: u64,
 }
 
 /// Where frames go in and out.
@@ -214,6 +236,14 @@ pub(crate) struct PortOptions {
     /// The other end's UDP address.
     #[arg(long, value_name = "ADDRESS:PORT", requires = "udp")]
     pub(crate) udp_peer: Option<std::net::SocketAddr>,
+    /// Transport connections over TCP (RFC 1006), such as iso-tcp://127.0.0.1:4102, instead of frames;
+    /// the port is 102 where none is named.
+    #[arg(long, value_name = "URL", conflicts_with_all = ["interface", "udp", "fault", "capture"])]
+    pub(crate) over: Option<String>,
+    /// With --over: the other end is no tidewire, and agrees to nothing. `serve` sends back what it is
+    /// sent; `measure` opens and releases connections, --messages of them.
+    #[arg(long, requires = "over")]
+    pub(crate) foreign_peer: bool,
     /// What befalls frames that arrive here, such as "loss=1%,duplicate=1%,reorder=1%".
     #[arg(long, value_name = "FAULTS")]
     pub(crate) fault: Option<String>,
@@ -229,7 +259,7 @@ pub(crate) struct PortOptions {
 /// `serve`
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  tidewire serve -i eth1                            as a station of that LAN\n  tidewire serve --udp 127.0.0.1:5002               for another process of this host\n  tidewire serve -i eth1 --fault loss=1% -n 1       losing frames, for one measurement"
+    after_help = "Examples:\n  tidewire serve -i eth1                            as a station of that LAN\n  tidewire serve --udp 127.0.0.1:5002               for another process of this host\n  tidewire serve --over iso-tcp://127.0.0.1:4102    transport connections over TCP\n  tidewire serve -i eth1 --fault loss=1% -n 1       losing frames, for one measurement"
 )]
 pub(crate) struct Serve {
     #[command(flatten)]

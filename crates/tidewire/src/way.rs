@@ -4,8 +4,11 @@ use crate::args::PortOptions;
 use crate::exit::Failure;
 use crate::permission;
 use bench::session::SessionError;
+use bench::session::iso_tcp::{Class, End, IsoWay, IsoWayParams};
 use bench::session::way::{Way, WayParams, Wire, faults};
 use live::port::PortError;
+use std::net::{SocketAddr, ToSocketAddrs};
+use wire::tpkt;
 
 /// Opens the way that the options describe.
 ///
@@ -16,7 +19,8 @@ pub(crate) fn open(options: &PortOptions, seed: u64) -> anyhow::Result<Way> {
         (Some(interface), _) => Wire::Interface(interface.clone()),
         (None, Some(address)) => Wire::Udp { address, peer: options.udp_peer },
         (None, None) => {
-            let fix = "name an interface with -i, or an address with --udp 127.0.0.1:5001";
+            let fix = "name an interface with -i, an address with --udp 127.0.0.1:5001, or \
+                       --over iso-tcp://127.0.0.1:4102";
             return Err(Failure::usage("no port").with_fix(fix).into());
         }
     };
@@ -36,6 +40,55 @@ pub(crate) fn open(options: &PortOptions, seed: u64) -> anyhow::Result<Way> {
     Way::open(&params).map_err(explain)
 }
 
+/// The address in the value of --over: this host where none is named, port 102 where none is.
+pub(crate) fn over(url: &str) -> Result<SocketAddr, Failure> {
+    let wrong = |why: &str| {
+        let fix = "iso-tcp://127.0.0.1:4102, say; the port may be left out and is then 102";
+        Failure::usage(format!("--over {url:?}: {why}")).with_fix(fix)
+    };
+    let rest = url.strip_prefix("iso-tcp://").ok_or_else(|| wrong("not an iso-tcp address"))?;
+    let (host, port) = match rest.rsplit_once(':') {
+        // The last colon of [::1] is part of the address.
+        Some((host, port)) if !port.ends_with(']') => {
+            (host, port.parse().map_err(|_| wrong("no such port"))?)
+        }
+        _ => (rest, tpkt::PORT),
+    };
+    let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    let host = if host.is_empty() { "127.0.0.1" } else { host };
+    let mut addresses =
+        (host, port).to_socket_addrs().map_err(|error| wrong(&error.to_string()))?;
+    addresses.next().ok_or_else(|| wrong("the name has no address"))
+}
+
+/// The class preferred.
+pub(crate) fn class(number: u8) -> Result<Class, Failure> {
+    match number {
+        0 => Ok(Class::Class0),
+        // RFC 2126 4.2.1: flow control is TCP's over TCP.
+        2 => Ok(Class::Class2 { flow_control: false }),
+        _ => Err(Failure::usage(format!("--class {number}: there are 0 and 2 over TCP"))),
+    }
+}
+
+/// Opens the way over TCP that the options describe.
+///
+/// # Errors
+/// Usage errors, and what the system said.
+pub(crate) fn open_iso_tcp(
+    options: &PortOptions,
+    end: End,
+    class: Class,
+) -> anyhow::Result<IsoWay> {
+    let params = IsoWayParams {
+        end,
+        class,
+        echoes: options.foreign_peer,
+        frames_per_second: options.max_frames,
+    };
+    IsoWay::open(params).map_err(explain)
+}
+
 /// A session error with what would mend it.
 pub(crate) fn explain(error: SessionError) -> anyhow::Error {
     match error {
@@ -45,6 +98,8 @@ pub(crate) fn explain(error: SessionError) -> anyhow::Error {
         }
         SessionError::Port(error) => permission::failure(&error).into(),
         SessionError::Faults(_)
+        | SessionError::NoConnection(_)
+        | SessionError::TooFar(_)
         | SessionError::TooLong { .. }
         | SessionError::TooManyFlows { .. } => Failure::usage(error.to_string()).into(),
         other => Failure::failed(other.to_string()).into(),

@@ -34,9 +34,9 @@ pub struct Inquiry {
     /// The class preferred.
     pub class: Class,
     /// The TSAP-ID called.
-    pub called: Bytes,
+    pub called: Vec<u8>,
     /// The TSAP-ID that calls.
-    pub calling: Bytes,
+    pub calling: Vec<u8>,
     /// How many connections are opened, one after the other.
     pub connections: u64,
     /// From the opening of one to that of the next.
@@ -168,7 +168,8 @@ impl Caller {
         (self.sent, self.sent_at) = (0, None);
         self.piece.clear();
         let mut connection = Connection::new(params, Reference((self.line.0 % 0xFFFF) as u16 + 1));
-        let (called, calling) = (self.inquiry.called.clone(), self.inquiry.calling.clone());
+        let called = Bytes::from(self.inquiry.called.clone());
+        let calling = Bytes::from(self.inquiry.calling.clone());
         connection.request(now, Request::Connect { called, calling });
         self.connection = Some(connection);
         self.drain(now);

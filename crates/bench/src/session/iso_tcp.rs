@@ -2,6 +2,8 @@
 //!
 //! Load and rendezvous have connections of their own, so that an Alive never waits behind load.
 
+pub use stack::tp0::Class;
+
 use super::SessionError;
 use core::net::SocketAddr;
 use live::iso_tcp::{Counts, IsoTcp, IsoTcpParams};
@@ -33,7 +35,7 @@ pub struct IsoWayParams {
     /// Which end it is.
     pub end: End,
     /// The class preferred when calling.
-    pub class: tp0::Class,
+    pub class: Class,
     /// Whether a server answers callers that are no tidewire, by sending back what they send.
     pub echoes: bool,
     /// Packets per second to offer instead of the default; no effect within this host.

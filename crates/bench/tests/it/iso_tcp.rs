@@ -3,15 +3,14 @@
 use bench::scenario;
 use bench::session::foreign::{Inquiry, inquire};
 use bench::session::initiator::{Order, measure_iso_tcp};
-use bench::session::iso_tcp::{End, IsoWay, IsoWayParams};
+use bench::session::iso_tcp::{Class, End, IsoWay, IsoWayParams};
 use bench::session::responder::{Responder, Served};
 use bench::session::{SessionError, initiator::Measured};
-use bytes::Bytes;
 use core::net::SocketAddr;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use live::clock;
-use stack::tp0::{Class, Reason};
+use stack::tp0::Reason;
 use std::thread;
 use wire::addr::Mac;
 use wire::tp::Kind;
@@ -109,8 +108,8 @@ fn inquiry(remote: SocketAddr) -> Inquiry {
     Inquiry {
         remote,
         class: Class::Class0,
-        called: Bytes::from_static(&[1, 1]),
-        calling: Bytes::from_static(&[1, 0]),
+        called: vec![1, 1],
+        calling: vec![1, 0],
         connections: 5,
         pause: Duration::from_millis(10),
         echoes: 3,

@@ -8,6 +8,7 @@ use crate::study::{self, Chosen};
 use crate::{interrupt, quantity, way};
 use bench::analysis::Unit;
 use bench::scenario::{self, Faults, Span};
+use bench::session::iso_tcp::{End, IsoWay};
 use bench::session::way::{Way, udp_station};
 use bench::session::{initiator, local};
 use serde_json::{Value, json};
@@ -16,6 +17,9 @@ use wire::addr::Mac;
 use wire::time::nanos;
 
 pub(crate) fn run(measure: &Measure, output: &Output) -> anyhow::Result<Exit> {
+    if measure.port.foreign_peer {
+        return super::foreign::run(measure, output);
+    }
     let chosen = match &measure.scenario {
         Some(which) => study::choose(which, &measure.run, output)?,
         None => single(measure)?,
@@ -24,23 +28,43 @@ pub(crate) fn run(measure: &Measure, output: &Output) -> anyhow::Result<Exit> {
         return study::print(&chosen, output);
     }
     let stop = interrupt::install()?;
-    let against = match peer(measure)? {
-        Some(peer) => {
-            let scenario = chosen.study.scenario();
-            if scenario.background.is_some() || scenario.faults != Faults::NONE {
-                output.remark(
-                    "warning: background and faults of the scenario are not carried out against a \
-                     peer; --fault makes faults here and there",
-                );
-            }
-            Against::Peer(Box::new(way::open(&measure.port, 1)?), peer)
-        }
-        None => Against::Nobody,
-    };
+    let against = against(measure)?;
+    let scenario = chosen.study.scenario();
+    let is_tame = scenario.background.is_none() && scenario.faults == Faults::NONE;
+    match against {
+        Against::Nobody => {}
+        Against::Station(..) if is_tame => {}
+        Against::Station(..) => output.remark(
+            "warning: background and faults of the scenario are not carried out against a \
+             peer; --fault makes faults here and there",
+        ),
+        Against::Server(..) => output.remark(format_args!(
+            "over TCP the transport is class {}{}, and TCP mends what is lost: T1 has no part",
+            measure.class,
+            if is_tame { "" } else { ", nothing of the scenario's background and faults" },
+        )),
+    }
     carry_out(measure, &chosen, against, stop, output)
 }
 
-/// Whom to measure against; `None` for the in-process LAN.
+/// Opens what is measured over.
+fn against(measure: &Measure) -> anyhow::Result<Against> {
+    let Some(url) = &measure.port.over else {
+        return Ok(match peer(measure)? {
+            Some(peer) => Against::Station(Box::new(way::open(&measure.port, 1)?), peer),
+            None => Against::Nobody,
+        });
+    };
+    if measure.to.is_some() {
+        let fix = "leave --to out: the address behind --over is the peer's";
+        return Err(Failure::usage("--to is a station of a LAN").with_fix(fix).into());
+    }
+    let (end, class) = (End::Client(way::over(url)?), way::class(measure.class)?);
+    let way = way::open_iso_tcp(&measure.port, end, class)?;
+    Ok(Against::Server(Box::new(way)))
+}
+
+/// Whom to measure against on a LAN; `None` for the in-process LAN.
 fn peer(measure: &Measure) -> Result<Option<Mac>, Failure> {
     let port = &measure.port;
     let peer = measure.to.or_else(|| port.udp_peer.map(udp_station));
@@ -113,7 +137,8 @@ fn single(measure: &Measure) -> anyhow::Result<Chosen> {
 /// Whom a measurement is made against, and over what.
 enum Against {
     Nobody,
-    Peer(Box<Way>, Mac),
+    Station(Box<Way>, Mac),
+    Server(Box<IsoWay>),
 }
 
 /// Makes every run, keeps what there is, and tells it.
@@ -127,8 +152,8 @@ fn carry_out(
     let mut recording = Recording::begin(chosen, &measure.run, output)?;
     let result = every_run(chosen, &mut against, &mut recording, stop, output);
     let closed = match against {
-        Against::Peer(way, _) => way.close().map_err(way::explain),
-        Against::Nobody => Ok(()),
+        Against::Station(way, _) => way.close().map_err(way::explain),
+        Against::Server(_) | Against::Nobody => Ok(()),
     };
     let error = result.err().or(closed.err());
     let reason = match &error {
@@ -156,30 +181,32 @@ fn every_run(
             if interrupt::requested() {
                 return Ok(());
             }
-            let sample = match against {
+            let (name, peer) = match against {
                 Against::Nobody => {
-                    local::measure(point, &hash, replication, stop).map_err(way::explain)?
+                    let sample = local::measure(point, &hash, replication, stop);
+                    recording.sample(sample.map_err(way::explain)?)?;
+                    continue;
                 }
-                Against::Peer(way, peer) => {
-                    let order = initiator::Order {
-                        point,
-                        scenario_hash: &hash,
-                        replication,
-                        peer: *peer,
-                        stop,
-                        progress: &mut |_| {},
-                    };
-                    let mut measured = initiator::measure(way, order).map_err(way::explain)?;
-                    if let Some(failure) = measured.failure.take() {
-                        recording.sample(measured.sample)?;
-                        return Err(way::explain(failure));
-                    }
-                    output.record(&record(*peer, &measured))?;
-                    tell(*peer, &measured, output)?;
-                    measured.sample
-                }
+                Against::Station(_, peer) => (peer.to_string(), *peer),
+                Against::Server(way) => (way.name().to_owned(), Mac::default()),
             };
-            recording.sample(sample)?;
+            let progress = &mut |_| {};
+            let scenario_hash = &hash;
+            let order =
+                initiator::Order { point, scenario_hash, replication, peer, stop, progress };
+            let measured = match against {
+                Against::Server(way) => initiator::measure_iso_tcp(way, order),
+                Against::Station(way, _) => initiator::measure(way, order),
+                Against::Nobody => continue,
+            };
+            let mut measured = measured.map_err(way::explain)?;
+            if let Some(failure) = measured.failure.take() {
+                recording.sample(measured.sample)?;
+                return Err(way::explain(failure));
+            }
+            output.record(&record(&name, &measured))?;
+            tell(&name, &measured, output)?;
+            recording.sample(measured.sample)?;
         }
     }
     Ok(())
@@ -190,7 +217,7 @@ fn is_exact(measured: &initiator::Measured) -> bool {
     peer.delivered == measured.sent && peer.duplicates == 0 && peer.damaged == 0
 }
 
-fn tell(peer: Mac, measured: &initiator::Measured, output: &Output) -> anyhow::Result<()> {
+fn tell(peer: &str, measured: &initiator::Measured, output: &Output) -> anyhow::Result<()> {
     let sent = measured.sent;
     let counts = &measured.peer;
     output.line(format_args!("{peer} counted what arrived:"))?;
@@ -214,11 +241,11 @@ fn tell(peer: Mac, measured: &initiator::Measured, output: &Output) -> anyhow::R
     Ok(())
 }
 
-fn record(peer: Mac, measured: &initiator::Measured) -> Value {
+fn record(peer: &str, measured: &initiator::Measured) -> Value {
     let initiator::Measured { sample, sent, peer: counts, transport, took, .. } = measured;
     json!({
         "type": "result",
-        "peer": peer.to_string(),
+        "peer": peer,
         "complete": sample.complete,
         "exact": is_exact(measured),
         "sent": sent,

@@ -4,6 +4,7 @@ mod compare;
 mod demo;
 mod dissect;
 mod doctor;
+mod foreign;
 mod help;
 mod layers;
 mod measure;

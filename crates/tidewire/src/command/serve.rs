@@ -6,6 +6,9 @@ use crate::output::Output;
 use crate::{interrupt, quantity, way};
 use bench::analysis::Unit;
 use bench::scenario::{Span, Transport};
+use bench::session::SessionError;
+use bench::session::foreign::is_near;
+use bench::session::iso_tcp::{Class, End};
 use bench::session::responder::{Responder, Served};
 use live::clock;
 use serde_json::{Value, json};
@@ -18,11 +21,7 @@ pub(crate) fn run(serve: &Serve, output: &Output) -> anyhow::Result<Exit> {
         Some(text) => clock::now() + quantity::option::<Span>("--time", text)?.0,
         None => Instant::MAX,
     };
-    let way = way::open(&serve.port, 2)?;
-    let mut responder = Responder::new(way, &Transport::lan());
-    let (name, station) = (responder.way().name().to_owned(), responder.way().addr());
-    output.record(&json!({ "type": "listening", "port": name, "station": station.to_string() }))?;
-    output.line(format_args!("serving on {name} as {station}; Ctrl-C ends it"))?;
+    let mut responder = listen(serve, output)?;
     let (mut sessions, mut lost) = (0, 0);
     while serve.runs == 0 || sessions < serve.runs {
         let served = responder.serve(until, stop).map_err(way::explain)?;
@@ -32,12 +31,37 @@ pub(crate) fn run(serve: &Serve, output: &Output) -> anyhow::Result<Exit> {
         output.record(&record(&served))?;
         print(&served, output)?;
     }
+    let echoed = responder.echoed();
     responder.close().map_err(way::explain)?;
     let interrupted = interrupt::requested();
+    if serve.port.foreign_peer {
+        output.line(format_args!("{echoed} messages sent back to foreign peers"))?;
+    }
     output.record(&json!({
         "type": "end", "complete": !interrupted, "sessions": sessions, "lost": lost,
+        "echoed": echoed,
     }))?;
     Ok(if interrupted { Exit::Interrupted } else { Exit::Ok })
+}
+
+/// Opens what is to be served on, and says so.
+fn listen(serve: &Serve, output: &Output) -> anyhow::Result<Responder> {
+    let Some(url) = &serve.port.over else {
+        let way = way::open(&serve.port, 2)?;
+        let (name, station) = (way.name().to_owned(), way.addr().to_string());
+        output.record(&json!({ "type": "listening", "port": name, "station": station }))?;
+        output.line(format_args!("serving on {name} as {station}; Ctrl-C ends it"))?;
+        return Ok(Responder::new(way, &Transport::lan()));
+    };
+    let address = way::over(url)?;
+    if serve.port.foreign_peer && !is_near(address.ip()) {
+        return Err(way::explain(SessionError::TooFar(address)));
+    }
+    let way = way::open_iso_tcp(&serve.port, End::Server(address), Class::Class0)?;
+    let name = way.name().to_owned();
+    output.record(&json!({ "type": "listening", "port": name }))?;
+    output.line(format_args!("serving on {name}; Ctrl-C ends it"))?;
+    Ok(Responder::iso_tcp(way))
 }
 
 fn print(served: &Served, output: &Output) -> anyhow::Result<()> {

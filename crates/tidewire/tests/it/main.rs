@@ -8,6 +8,7 @@ mod dissect;
 mod doctor;
 mod documents;
 mod help;
+mod iso_tcp;
 mod layers;
 mod monitor;
 mod predict;
