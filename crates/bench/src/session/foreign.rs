@@ -23,6 +23,8 @@ use wire::tp::Reference;
 
 /// The least pause between two connections.
 pub const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
+/// The largest TPDU proposed: the most that the standard has for class 0, which some peers insist on.
+const TPDU_OCTETS: usize = 2_048;
 /// The longest TSDU that is sent to be echoed.
 pub const LONGEST_ECHO: usize = 60_000;
 
@@ -160,7 +162,8 @@ impl Caller {
             return;
         }
         let patience = self.inquiry.patience;
-        let params = Params { class: self.inquiry.class, patience, ..Params::class0() };
+        let (class, tpdu_octets) = (self.inquiry.class, TPDU_OCTETS);
+        let params = Params { class, patience, tpdu_octets, ..Params::class0() };
         self.found.asked += 1;
         self.line = Line(self.line.0.wrapping_add(1));
         self.called_at = now;

@@ -120,7 +120,7 @@ fn inquiry(remote: SocketAddr) -> Inquiry {
 
 #[test]
 fn a_peer_that_has_agreed_to_nothing_is_asked_for_connections_and_echoes_alone() {
-    for (class, size) in [(Class::Class0, 8_192), (FREE, 8_192)] {
+    for (class, size) in [(Class::Class0, 2_048), (FREE, 2_048)] {
         let (found, served) = with_server(|address| {
             let inquiry = Inquiry { class, ..inquiry(address) };
             inquire(&inquiry, &AtomicBool::new(false)).unwrap()

@@ -11,7 +11,9 @@ use wire::tpkt::LONGEST_TPDU;
 
 /// The longest TSAP-ID.
 const TSAP_OCTETS: usize = 32;
-/// The code that peers use for the longest TPDU of RFC 1006; the standard's own end at 13.
+/// The code of 128 octets. The standard's end at 11 for class 0, 2,048 octets, and at 13 for others.
+const SMALLEST_CODE: u8 = 7;
+/// The code that some peers use for the longest TPDU of RFC 1006.
 const LONGEST_CODE: u8 = 16;
 
 /// What the two sides agreed on, or one of them proposes.
@@ -19,32 +21,40 @@ const LONGEST_CODE: u8 = 16;
 pub(super) struct Agreement {
     pub(super) class: Class,
     pub(super) tpdu_octets: usize,
+    /// How the size is written: RFC 1006 has the longest where it is not.
+    size_code: Option<u8>,
 }
 
-/// The code of the largest TPDU size that is not above `octets`.
-fn size_code(octets: usize) -> u8 {
-    if octets >= LONGEST_TPDU {
-        return LONGEST_CODE;
-    }
-    (7..=13).rev().find(|exponent| 1 << exponent <= octets).unwrap_or(7)
+/// The code of the largest TPDU size up to the one of code `most` that is not above `octets`.
+fn size_code(octets: usize, most: u8) -> u8 {
+    (SMALLEST_CODE..=most).rev().find(|code| size_of_code(*code) <= octets).unwrap_or(SMALLEST_CODE)
 }
 
 fn size_of_code(code: u8) -> usize {
     match code {
-        7..=15 => 1 << code,
+        SMALLEST_CODE..=15 => 1 << code,
         LONGEST_CODE => LONGEST_TPDU,
         // No size at all: the smallest is safe.
         _ => 128,
     }
 }
 
-/// The TPDU size that is stated; RFC 1006 has the longest where none is.
-fn stated_octets(parameters: Parameters<'_>) -> Option<usize> {
+/// The code of the TPDU size that is stated.
+fn stated_code(parameters: Parameters<'_>) -> Option<u8> {
     match parameters.value(0xC0) {
-        Some([code]) => Some(size_of_code(*code)),
-        Some(_) => Some(128),
+        Some([code]) => Some(*code),
+        Some(_) => Some(SMALLEST_CODE),
         None => None,
     }
+}
+
+/// The largest size this side will take that has a code of the standard (13.3.4 b).
+fn standard_code(class: Class, octets: usize) -> Option<u8> {
+    let most = match class {
+        Class::Class0 => 11,
+        Class::Class2 { .. } => 13,
+    };
+    (octets < LONGEST_TPDU).then(|| size_code(octets, most))
 }
 
 /// The class of a CLASS OPTION octet; `None` for one that is not done here.
@@ -66,10 +76,13 @@ const fn option_of(class: Class) -> ClassOption {
 }
 
 impl Agreement {
+    fn of(class: Class, size_code: Option<u8>) -> Self {
+        Self { class, tpdu_octets: size_code.map_or(LONGEST_TPDU, size_of_code), size_code }
+    }
+
     /// What this side would like: the contents of its CR.
     pub(super) fn proposed(params: &Params) -> Self {
-        let tpdu_octets = size_of_code(size_code(params.tpdu_octets()));
-        Self { class: params.class, tpdu_octets }
+        Self::of(params.class, standard_code(params.class, params.tpdu_octets()))
     }
 
     /// What to answer to a CR; `None` where no class that would do is done here.
@@ -91,9 +104,13 @@ impl Agreement {
         } else {
             return None;
         };
-        let stated = stated_octets(cr.parameters).unwrap_or(LONGEST_TPDU);
-        let wanted = Self::proposed(params).tpdu_octets;
-        Some(Self { class, tpdu_octets: size_of_code(size_code(wanted.min(stated))) })
+        // A caller that states a size beyond the standard's for its class is answered in kind.
+        let octets = params.tpdu_octets();
+        let size_code = match stated_code(cr.parameters) {
+            Some(stated) => Some(size_code(octets.min(size_of_code(stated)), LONGEST_CODE)),
+            None => standard_code(class, octets),
+        };
+        Some(Self::of(class, size_code))
     }
 
     /// What a CC settles of this proposal; `None` where it asks for more than was offered.
@@ -103,9 +120,9 @@ impl Agreement {
             Class::Class0 => true,
             Class::Class2 { .. } => self.class != Class::Class0 && !cc.class.extended,
         };
-        let tpdu_octets = stated_octets(cc.parameters).unwrap_or(self.tpdu_octets);
-        let fits = is_offered && tpdu_octets <= self.tpdu_octets;
-        fits.then_some(Self { class, tpdu_octets })
+        let settled = Self::of(class, stated_code(cc.parameters).or(self.size_code));
+        let fits = is_offered && settled.tpdu_octets <= self.tpdu_octets;
+        fits.then_some(settled)
     }
 }
 
@@ -124,7 +141,9 @@ pub(super) fn connect_tpdu(kind: Kind, ends: &Ends<'_>, agreed: Agreement) -> Op
         return None;
     }
     let mut buffer = ParameterBuffer::new();
-    buffer.push(&Parameter::TpduSize(size_code(agreed.tpdu_octets)))?;
+    if let Some(code) = agreed.size_code {
+        buffer.push(&Parameter::TpduSize(code))?;
+    }
     if !ends.calling.is_empty() {
         buffer.push(&Parameter::CallingTsap(ends.calling))?;
     }
@@ -196,12 +215,18 @@ mod tests {
     }
 
     #[test]
-    fn a_class_0_cr_is_these_eighteen_octets() {
-        // As an iec61850-rs client writes it: length indicator 17, class 0, 8,192 octets, TSAPs.
-        let packet = connect_tpdu(Kind::Cr, &ends(), Agreement::proposed(&Params::class0()));
+    fn a_class_0_cr_is_these_eighteen_octets_and_states_no_size_beyond_the_standard() {
+        // Length indicator 17, class 0, TSAPs; C0 with 11 for 2,048 octets, the most of class 0.
         let expected =
-            [0x11, 0xE0, 0, 0, 0, 1, 0, 0xC0, 1, 0x0D, 0xC1, 2, 0, 1, 0xC2, 2, 0, 1].as_slice();
-        assert_eq!(packet.unwrap().payload(), expected);
+            [0x11, 0xE0, 0, 0, 0, 1, 0, 0xC0, 1, 0x0B, 0xC1, 2, 0, 1, 0xC2, 2, 0, 1].as_slice();
+        for octets in [2_048, 8_192, 65_530] {
+            let params = Params { tpdu_octets: octets, ..Params::class0() };
+            let packet = connect_tpdu(Kind::Cr, &ends(), Agreement::proposed(&params));
+            assert_eq!(packet.unwrap().payload(), expected, "{octets} octets");
+        }
+        // RFC 1006: no C0 stands for 65,531 octets.
+        let packet = connect_tpdu(Kind::Cr, &ends(), Agreement::proposed(&Params::class0()));
+        assert_eq!(packet.unwrap().payload()[7..], expected[10..]);
     }
 
     #[test]
@@ -230,12 +255,15 @@ mod tests {
             let params = Params { tpdu_octets: octets, ..Params::class0() };
             cr(0, &[], code, &params).unwrap().tpdu_octets
         };
-        // RFC 1006: no size means 65,531 octets. Siemens S7 states 1,024, Java peers 65,531 as 16.
-        assert_eq!(size(None, 8_192), 8_192);
-        assert_eq!(size(Some(10), 8_192), 1_024);
+        // RFC 1006: no size means 65,531 octets. S7 stations state 1,024, an MMS client 8,192 though
+        // class 0 has 2,048 at most, and a Java one 65,531 as 16.
+        assert_eq!(size(None, 65_531), 65_531);
+        assert_eq!(size(None, 8_192), 2_048, "the most of class 0");
+        assert_eq!(size(Some(10), 65_531), 1_024);
+        assert_eq!(size(Some(13), 65_531), 8_192);
         assert_eq!(size(Some(16), 65_531), 65_531);
         assert_eq!(size(Some(16), 5_000), 4_096);
-        assert_eq!(size(Some(3), 8_192), 128, "no size of the standard");
+        assert_eq!(size(Some(3), 65_531), 128, "no size of the standard");
         assert_eq!(size(Some(7), 100), 128, "nothing is smaller");
     }
 
@@ -254,7 +282,7 @@ mod tests {
                 parameters: buffer.parameters(Kind::Cc),
                 data: &[],
             };
-            let found = Agreement { class: offered, tpdu_octets: 1_024 }.settle(&cc);
+            let found = Agreement::of(offered, Some(10)).settle(&cc);
             found.map(|agreed| (agreed.class, agreed.tpdu_octets))
         };
         assert_eq!(settled(Class::Class0, 0, None), Some((Class::Class0, 1_024)));
@@ -269,7 +297,7 @@ mod tests {
 
     #[test]
     fn a_class_2_cr_names_class_0_as_alternative_and_wants_no_expedited_data() {
-        let agreed = Agreement { class: FREE, tpdu_octets: 128 };
+        let agreed = Agreement::of(FREE, Some(7));
         let packet = connect_tpdu(Kind::Cr, &ends(), agreed).unwrap();
         let raw = tpdus(packet.payload()).next().unwrap().unwrap();
         let Ok(Pdu::Cr(cr)) = Pdu::decode(&raw, None) else { panic!("not a CR") };

@@ -18,7 +18,8 @@ pub struct Params {
     pub class: Class,
     /// Whether a caller that prefers class 2 gets it. Else it gets class 0, if that will do.
     pub accepts_class2: bool,
-    /// The largest TPDU, 128 octets to 65,531.
+    /// The largest TPDU, 128 octets to 65,531. A caller of class 0 proposes the longest or, as the
+    /// standard has no more for it, 2,048 at most.
     pub tpdu_octets: usize,
     /// Octets of TSDUs that may wait to be sent.
     pub queue_octets: usize,
@@ -32,13 +33,13 @@ pub struct Params {
 }
 
 impl Params {
-    /// Class 0 as today's networks have it: TPDUs of 8 KiB, a peer that has ten seconds.
+    /// Class 0 as RFC 1006 has it: TPDUs as long as a packet takes, a peer that has ten seconds.
     #[must_use]
     pub const fn class0() -> Self {
         Self {
             class: Class::Class0,
             accepts_class2: true,
-            tpdu_octets: 8_192,
+            tpdu_octets: tpkt::LONGEST_TPDU,
             queue_octets: 256 * 1_024,
             network_octets: 64 * 1_024,
             credit: 15,

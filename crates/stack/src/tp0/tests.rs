@@ -152,13 +152,13 @@ fn a_class_0_dialogue_is_cr_cc_dt_and_nothing_at_the_end() {
     assert_eq!(
         pair.seen[0].lines(),
         [
-            "TP CR 0x0001>0x0000 class=0 credit=0 tpdu-size=8192 calling=0001 called=0001",
+            "TP CR 0x0001>0x0000 class=0 credit=0 calling=0001 called=0001",
             "TP DT 0x0000 nr=0 eot 5 octets",
         ]
     );
     assert_eq!(
         pair.seen[1].lines(),
-        ["TP CC 0x0037>0x0001 class=0 credit=0 tpdu-size=8192 calling=0001 called=0001"]
+        ["TP CC 0x0037>0x0001 class=0 credit=0 calling=0001 called=0001"]
     );
     assert_eq!(pair.seen[1].reason(), Some(Reason::Released));
     assert_eq!(pair.seen[0].reason(), None, "whoever asks for the end is not told of it");
@@ -249,7 +249,7 @@ fn a_network_that_takes_nothing_holds_up_the_sender_and_memory_stays_bounded() {
     let params = Params::class0();
     assert!(handed < params.network_octets + params.tpdu_octets, "{handed} octets");
     assert!(sender.room() < 10_000, "{} octets of room", sender.room());
-    // 64 KiB and at most a TPDU at the network, 256 KiB in the queue: 32 to 34 TSDUs of 10,000.
+    // 64 KiB and at most a TSDU at the network, 256 KiB in the queue: 32 to 34 TSDUs of 10,000.
     assert!((966..=968).contains(&turned_away), "{turned_away} turned away");
     sender.receive(START, Network::Taken { octets: handed });
     let outputs: Vec<_> = core::iter::from_fn(|| sender.poll()).collect();
@@ -291,10 +291,11 @@ fn what_breaks_the_protocol_is_answered_with_an_er_that_carries_it_and_ends_the_
         ("a DT longer than agreed", &[0; 0]),
     ];
     for (what, octets) in cases {
-        let mut pair = Pair::open(Params::class0(), Params::class0());
+        let short = Params { tpdu_octets: 2_048, ..Params::class0() };
+        let mut pair = Pair::open(short, Params::class0());
         if octets.is_empty() {
             let mut long = vec![2, 0xF0, 0x80];
-            long.resize(8_193, 7);
+            long.resize(2_049, 7);
             pair.inject(1, &long);
         } else {
             pair.inject(1, octets);
@@ -324,7 +325,8 @@ fn whoever_does_not_begin_with_a_cr_is_hung_up_on() {
 #[test]
 fn credit_is_kept_to_and_a_peer_that_oversteps_it_is_cut_off() {
     let called = Params { credit: 2, ..Params::class0() };
-    let mut pair = Pair::open(class2(true), called);
+    let caller = Params { tpdu_octets: 8_192, ..class2(true) };
+    let mut pair = Pair::open(caller, called);
     pair.request(0, Request::Data { tsdu: tsdu(200_000) });
     assert_eq!(pair.seen[1].tsdus.len(), 1);
     let aks = pair.seen[1].lines().iter().filter(|line| line.contains("TP AK")).count();
