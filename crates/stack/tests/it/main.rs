@@ -2,9 +2,12 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail by panicking")]
 
 mod clauses;
+mod corpus;
+mod entry;
 mod hosts;
 mod lone;
 mod tp4_bad_input;
 mod tp4_memory;
 mod tp4_options;
 mod tp4_pair;
+mod trace_of_1990;

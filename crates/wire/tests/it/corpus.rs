@@ -25,10 +25,11 @@ fn the_corpus_begins_with_the_seeds() {
 #[test]
 fn every_file_of_the_corpus_keeps_its_claims() {
     type Entry = fn(&[u8]);
-    let targets: [(&str, Entry); 3] = [
+    let targets: [(&str, Entry); 4] = [
         ("dissect", entry::frame),
         ("round_trip", entry::round_trip),
         ("capture_file", entry::file),
+        ("tpkt", entry::tpkt),
     ];
     for (target, entry) in targets {
         let mut files = 0;

@@ -3,7 +3,7 @@
 use std::io::Cursor;
 use wire::capture::Capture;
 use wire::dissect::{Layer, Link, NoNsdu, dissect, dissect_cut, levels};
-use wire::{clnp, llc, mac, snap, tp};
+use wire::{clnp, llc, mac, snap, tp, tpkt};
 
 /// Packed files grow; so much of one is enough.
 const RECORDS: usize = 10_000;
@@ -106,4 +106,45 @@ pub(crate) fn file(octets: &[u8]) {
         assert!(capture.offset() > offset, "a record takes octets");
         offset = capture.offset();
     }
+}
+
+/// A TCP stream gives the same TPDUs whole, and cut wherever its octets say; an error stays.
+pub(crate) fn tpkt(octets: &[u8]) {
+    let whole = reassembled([octets]);
+    let mut rest = octets;
+    let parts = core::iter::from_fn(|| {
+        let (cut, _) = rest.split_first()?;
+        let (part, behind) = rest.split_at((usize::from(*cut) + 1).min(rest.len()));
+        rest = behind;
+        Some(part)
+    });
+    assert_eq!(reassembled(parts), whole);
+    let packets: usize = whole.0.iter().map(|tpdu| tpdu.len() + tpkt::HEADER_OCTETS).sum();
+    assert!(packets <= octets.len());
+    assert!(whole.0.iter().all(|tpdu| tpkt::Header::of_tpdu(tpdu.len()).is_some()));
+    assert!(whole.1.is_none_or(|fault| (packets..octets.len()).contains(&fault.offset)));
+}
+
+fn reassembled<'a>(
+    parts: impl IntoIterator<Item = &'a [u8]>,
+) -> (Vec<Vec<u8>>, Option<wire::read::Malformed>) {
+    let (mut reassembler, mut tpdus) = (tpkt::Reassembler::new(), Vec::new());
+    for mut part in parts {
+        while !part.is_empty() {
+            let taken = reassembler.push(part);
+            part = &part[taken..];
+            loop {
+                match reassembler.take_tpdu() {
+                    Ok(Some(tpdu)) => tpdus.push(tpdu.to_vec()),
+                    Ok(None) => break,
+                    Err(fault) => {
+                        assert_eq!(reassembler.take_tpdu(), Err(fault), "an error stays");
+                        return (tpdus, Some(fault));
+                    }
+                }
+            }
+        }
+        assert!(reassembler.held_octets() < tpkt::LONGEST);
+    }
+    (tpdus, None)
 }

@@ -67,6 +67,19 @@ pub(crate) fn all() -> Vec<Seed> {
     add("dissect", "ip", hex("020000000001 020000000002 0800 4500"));
     add("round_trip", "frame", frame(&inactive(&dt)));
     add("round_trip", "type-frame", hex("020000000001 020000000002 0800 4500"));
+    for (name, stream) in [
+        ("cr", "03000016 11e00000000100c0010dc1020001c2020001"),
+        ("two", "03000007 02f080 03000008 02f08055"),
+        ("cut", "0300000a 02f080"),
+        ("cut-header", "03000007 02f080 0300"),
+        ("wrong-version", "03000007 02f080 47455420"),
+        ("too-short", "03000006 02f0"),
+        ("reserved", "03ff0007 02f080"),
+        ("longest", "0300ffff 02f080"),
+        ("none", ""),
+    ] {
+        add("tpkt", name, hex(stream));
+    }
     let classic = pcap_file(&frame(&inactive(&dt)));
     let next = pcapng_file(&frame(&inactive(&dt)));
     add("capture_file", "pcap-gz", gzip(&classic));

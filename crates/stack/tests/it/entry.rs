@@ -1,0 +1,123 @@
+//! What the fuzz targets of machines call, and plain tests over the corpus: octets in, claims checked.
+
+use bytes::Bytes;
+use core::time::Duration;
+use stack::machine::{Machine, Output};
+use stack::tp0::{Class, Connection, Indication, Network, Params, Request, State};
+use wire::packet::Packet;
+use wire::time::Instant;
+use wire::tp::{Kind, Reference, tpdus};
+use wire::tpkt::LONGEST_TPDU;
+
+/// Outputs that one call may have: as many as a whole queue has DTs, and a few to say goodbye.
+const OUTPUTS: usize = 3_000;
+
+/// What is done to a connection of class 0 or 2, octet by octet, and what it does.
+struct Driven {
+    connection: Connection,
+    now: Instant,
+    /// Octets at the network.
+    ahead: usize,
+    /// Whether the network connection was released from here.
+    released: bool,
+    params: Params,
+}
+
+/// A script of requests, NSDUs, network events and expiries: the connection keeps its claims.
+pub(crate) fn tp0(octets: &[u8]) {
+    let mut rest = octets.iter().copied();
+    let options = rest.next().unwrap_or(0);
+    let class = match options & 3 {
+        0 | 1 => Class::Class0,
+        2 => Class::Class2 { flow_control: false },
+        _ => Class::Class2 { flow_control: true },
+    };
+    let tpdu_octets = if options & 4 == 0 { 128 } else { LONGEST_TPDU };
+    let params =
+        Params { class, tpdu_octets, accepts_class2: options & 8 == 0, ..Params::class0() };
+    let mut driven = Driven {
+        connection: Connection::new(params.clone(), Reference(1)),
+        now: Instant::from_nanos(1),
+        ahead: 0,
+        released: false,
+        params,
+    };
+    while let Some(code) = rest.next() {
+        let length = usize::from(code >> 3) * 4;
+        match code & 7 {
+            0 => driven.receive(Network::Connect),
+            1 => {
+                let tsap = Bytes::from(vec![code; length]);
+                driven.request(Request::Connect { called: tsap.clone(), calling: tsap });
+            }
+            2 => driven.request(Request::Accept),
+            3 => driven.request(Request::Data { tsdu: Bytes::from(vec![code; length * 100]) }),
+            4 => driven.request(Request::Disconnect { reason: code }),
+            5 => {
+                let nsdu: Bytes = rest.by_ref().take(length.min(300)).collect();
+                driven.receive(Network::Data(Packet::new(nsdu)));
+            }
+            6 => {
+                let octets = driven.ahead;
+                driven.ahead = 0;
+                driven.receive(Network::Taken { octets });
+            }
+            _ if length == 0 => driven.receive(Network::Disconnect),
+            _ => {
+                driven.now += Duration::from_secs(length as u64);
+                driven.connection.expire(driven.now);
+                driven.drain();
+            }
+        }
+    }
+}
+
+impl Driven {
+    fn request(&mut self, request: Request) {
+        self.connection.request(self.now, request);
+        self.drain();
+    }
+
+    fn receive(&mut self, network: Network) {
+        self.connection.receive(self.now, network);
+        self.drain();
+    }
+
+    fn drain(&mut self) {
+        for count in 0.. {
+            assert!(count < OUTPUTS, "no end of outputs");
+            let Some(output) = self.connection.poll() else { break };
+            match output {
+                Output::Send(Network::Data(packet)) => self.sent(&packet),
+                Output::Send(Network::Disconnect) => {
+                    assert!(!self.released, "released twice");
+                    self.released = true;
+                }
+                Output::Send(Network::Connect) | Output::Note(_) => {}
+                Output::Send(Network::Taken { .. }) => panic!("only the network says so"),
+                Output::Deliver(Indication::Data { octets, .. }) => {
+                    assert!(octets.len() < self.connection.tpdu_octets());
+                }
+                Output::Deliver(_) => {}
+            }
+        }
+        let queued = self.params.queue_octets - self.connection.room();
+        assert!(queued <= self.params.queue_octets, "the queue is bounded");
+        let is_over = self.connection.state() == State::Closed;
+        assert!(!is_over || self.connection.deadline().is_none(), "nothing is due once it is over");
+    }
+
+    /// What is sent is one TPDU, no longer than agreed, and never of class 4.
+    fn sent(&mut self, packet: &Packet) {
+        assert!(!self.released, "sent behind the release");
+        let octets = packet.to_bytes();
+        let all: Vec<_> = tpdus(&octets).collect();
+        let [Ok(raw)] = all.as_slice() else { panic!("{octets:02x?}") };
+        let is_connecting = matches!(raw.kind, Kind::Cr | Kind::Cc);
+        assert!(!is_connecting || matches!(octets[6] >> 4, 0 | 2), "{octets:02x?}");
+        assert!(is_connecting || octets.len() <= self.connection.tpdu_octets().max(128));
+        self.ahead += octets.len();
+        let most = self.params.network_octets + LONGEST_TPDU + 1_000;
+        assert!(raw.kind != Kind::Dt || self.ahead <= most, "{} octets ahead", self.ahead);
+    }
+}
