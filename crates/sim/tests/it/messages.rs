@@ -29,6 +29,8 @@ const SEEDS: u64 = 300;
 /// From one station to the other.
 const PROPAGATION: Duration = Duration::from_millis(1);
 const SOCKETS: [u8; 3] = [2, 4, 6];
+/// The socket of what is sent beside messages.
+const BULK: u8 = 8;
 
 const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
@@ -59,6 +61,8 @@ struct Conduct {
     resets: f64,
     /// How probable it is that no buffer is put out, each time the program is called.
     lazy: f64,
+    /// Whether there is always a long datagram of the lowest priority to send as well.
+    floods: bool,
 }
 
 fn message(socket: u8, number: u64) -> Bytes {
@@ -86,7 +90,12 @@ fn program(
                     sockets.option(socket, Options { priority, ..conduct.options }).is_accepted()
                 );
             }
+            assert!(sockets.open(now, BULK).is_accepted());
             is_open = true;
+        }
+        if conduct.floods {
+            let to = Address { station: conduct.peer, socket: BULK };
+            let _ = sockets.transmit(now, BULK, to, Bytes::from_static(&[2; 1_497]));
         }
         for socket in SOCKETS {
             while let Some(taken) = sockets.take(socket) {
@@ -123,6 +132,8 @@ fn program(
 
 /// What a seed stands for.
 struct Case {
+    /// The rate of the medium; none where frames take no time.
+    rate: Option<BitRate>,
     plan: Plan,
     link: type3::Params,
     conduct: Conduct,
@@ -177,7 +188,8 @@ fn case(seed: u64) -> Case {
     let resets = if draw.chance(0.2) { 0.02 } else { 0.0 };
     let lazy = if draw.chance(0.3) { 0.7 } else { 0.0 };
     let (own, peer) = (Mac::local(1), Mac::local(2));
-    Case { plan, link, conduct: Conduct { own, peer, options, messages: 60, resets, lazy } }
+    let conduct = Conduct { own, peer, options, messages: 60, resets, lazy, floods: false };
+    Case { rate: None, plan, link, conduct }
 }
 
 /// Runs two stations under a conduct until each has heard what became of all its messages.
@@ -193,7 +205,8 @@ fn run(seed: u64, case: &Case) -> (Log, Counters) {
     };
     let (one, other) = (Mac::local(1), Mac::local(2));
     let stations = vec![station(one, other), station(other, one)];
-    let mut world = World::new(Faulty::new(ideal(None, PROPAGATION), faults), stations).unwrap();
+    let mut world =
+        World::new(Faulty::new(ideal(case.rate, PROPAGATION), faults), stations).unwrap();
     world.run(Instant::ZERO + Duration::from_secs(60), |_| {}).unwrap();
     let mut total = Counters::default();
     for station in world.stations() {
@@ -289,6 +302,59 @@ fn a_copy_that_outlives_its_number_is_delivered_again_unless_the_next_command_wa
     assert_eq!((guarded.twice(), guarded.lost()), (vec![], vec![]));
     let done: BTreeSet<_> = guarded.reported.values().copied().collect();
     assert_eq!(done, BTreeSet::from([Completion::Done]));
+}
+
+#[test]
+fn a_late_response_acknowledges_a_lost_command_unless_the_next_command_waits_for_it() {
+    // Responses arrive 2 ms after their commands, and once more 2.5 ms later: then the command after
+    // the next is under way, which has the same number, and a tenth of the commands is lost.
+    let late = Duration::from_micros(2_500);
+    let lost = |seed, lifetime| {
+        let mut case = case(0);
+        let duplication = Some(Duplication { probability: 1.0, after: late });
+        case.plan = Plan { loss: 0.1, duplication, ..Plan::harmless(ms(100)) };
+        case.link = type3::Params { lifetime, ..type3::Params::lan() };
+        let options = Options { transmit_time: None, pending_receives: 9, ..case.conduct.options };
+        case.conduct = Conduct { options, resets: 0.0, lazy: 0.0, ..case.conduct };
+        let log = run(seed, &case).0;
+        (log.lost().len(), log.twice().len())
+    };
+    let standard: usize = (0..20).map(|seed| lost(seed, Duration::ZERO).0).sum();
+    println!("seen: {standard} of 7200 messages acknowledged by a late response, and lost");
+    assert!(standard > 0);
+    for seed in 0..20 {
+        assert_eq!(lost(seed, PROPAGATION + late), (0, 0), "seed {seed:#x}");
+    }
+}
+
+#[test]
+fn a_copy_of_what_was_still_queued_when_its_response_came_dies_before_the_next_command() {
+    // At 1 Mbit/s a long datagram takes 12 ms and a message 1 ms at the most. The response waits for
+    // the peer's datagrams, and what T1 sends again for those of this side, so that it often goes out
+    // after the response came, and its copy arrives 5 ms later.
+    let after = ms(5);
+    let lifetime = PROPAGATION + after;
+    let mut queued = 0;
+    for seed in 0..20 {
+        let mut case = case(0);
+        let duplication = Some(Duplication { probability: 1.0, after });
+        case.rate = Some(BitRate::mbps(1));
+        case.plan = Plan { duplication, ..Plan::harmless(ms(100)) };
+        let (acknowledgement_time, receive_lifetime) = (lifetime * 2, ms(2_000));
+        case.link = type3::Params {
+            lifetime,
+            acknowledgement_time,
+            receive_lifetime,
+            ..type3::Params::lan()
+        };
+        let options = Options { transmit_time: None, pending_receives: 9, ..case.conduct.options };
+        case.conduct = Conduct { options, resets: 0.0, lazy: 0.0, floods: true, ..case.conduct };
+        let (log, counters) = run(seed, &case);
+        assert_eq!((log.lost(), log.twice()), (vec![], vec![]), "seed {seed:#x}");
+        queued += counters.sent_again;
+    }
+    println!("seen: {queued} commands sent again on a slow medium");
+    assert!(queued > 0);
 }
 
 /// What a sender does that floods at priority 0 and now and then has something urgent; notes when.

@@ -68,8 +68,8 @@ fn station(number: u32, buffer_at: Instant, program: Program) -> Interface {
 }
 
 /// One message under these options to an interface that has a buffer from `buffer_at` on: the
-/// frames its sender put on the ring, its state and failure, and what was received.
-fn run(options: Options, buffer_at: Instant) -> (u64, SideState, Option<Failure>, usize) {
+/// frames its sender put on the ring, by their times, its state and failure, and what was received.
+fn run(options: Options, buffer_at: Instant) -> (Vec<Instant>, SideState, Option<Failure>, usize) {
     let sender = move |messenger: &mut Messenger, now| {
         if messenger.sockets.open(now, SOCKET).is_accepted() {
             assert!(messenger.sockets.option(SOCKET, options).is_accepted());
@@ -93,9 +93,15 @@ fn run(options: Options, buffer_at: Instant) -> (u64, SideState, Option<Failure>
     ];
     let mut world =
         World::new(TokenRing::new(Ring::pronet_10(2, 200.0)).unwrap(), stations).unwrap();
-    let mut frames = 0;
+    let mut frames = Vec::new();
     let end = Instant::ZERO + Duration::from_secs(2);
-    world.run(end, |passage| frames += u64::from(passage.source == 0)).unwrap();
+    world
+        .run(end, |passage| {
+            if passage.source == 0 {
+                frames.push(passage.started);
+            }
+        })
+        .unwrap();
     let mut both = world.stations().iter().map(|interface| interface.station.messenger().clone());
     let (sender, mut receiver) = (both.next().unwrap(), both.next().unwrap());
     let state = sender.sockets.status(SOCKET, Side::Transmit).unwrap();
@@ -109,7 +115,7 @@ fn a_refused_datagram_is_sent_as_often_as_retry_says_and_then_fails() {
         let options = Options { transmissions, ..Options::plain() };
         let failed = (SideState::Failed, Some(Failure::NotTransmitted), 0);
         let (frames, state, failure, taken) = run(options, Instant::MAX);
-        assert_eq!((frames, (state, failure, taken)), (u64::from(transmissions), failed));
+        assert_eq!((frames.len(), (state, failure, taken)), (transmissions as usize, failed));
     }
 }
 
@@ -120,7 +126,7 @@ fn a_refused_datagram_goes_through_once_there_is_a_buffer() {
     assert_eq!((state, failure, taken), (SideState::Idle, None, 1));
     // Each attempt takes a frame of 37 bits and 8 (3 + 11) of data, 14.9 us, and the token's way
     // round before it may be sent again: no more than 67 in the millisecond, and many.
-    assert!((10..=68).contains(&frames), "{frames} frames");
+    assert!((10..=68).contains(&frames.len()), "{} frames", frames.len());
 }
 
 #[test]
@@ -129,9 +135,28 @@ fn a_refused_acknowledged_message_is_sent_as_often_as_retry_says() {
         let options = Options { acknowledged: true, transmissions, ..Options::plain() };
         let (frames, state, failure, taken) = run(options, Instant::MAX);
         let failed = (SideState::Failed, Some(Failure::NoAcknowledgement), 0);
-        assert_eq!((frames, (state, failure, taken)), (u64::from(transmissions), failed));
+        assert_eq!((frames.len(), (state, failure, taken)), (transmissions as usize, failed));
     }
     let options = Options { acknowledged: true, transmissions: 8, ..Options::plain() };
     let (_, state, failure, taken) = run(options, BUFFER_AT);
     assert_eq!((state, failure, taken), (SideState::Idle, None, 1));
+}
+
+#[test]
+fn a_refused_acknowledged_message_is_sent_again_at_once_and_for_the_last_time_after_t1() {
+    let sent_at = |transmissions| {
+        let options = Options { acknowledged: true, transmissions, ..Options::plain() };
+        let (frames, state, ..) = run(options, Instant::MAX);
+        assert_eq!(state, SideState::Failed);
+        frames.iter().map(|at| *at - frames[0]).collect::<Vec<_>>()
+    };
+    // T1 is 20 ms. A frame of 37 bits and 8 (3 + 11) of data takes 14.9 us of 10 Mbit/s, and comes back
+    // after the two stations' latency; then the token comes round.
+    let t1 = Params::lan().link.acknowledgement_time;
+    assert_eq!(sent_at(1).len(), 1);
+    let [_, second] = sent_at(2)[..] else { panic!("two frames were expected") };
+    assert!(second >= t1, "{second:?}");
+    let [_, first_again, .., sixth, last] = sent_at(7)[..] else { panic!("seven were expected") };
+    assert!(first_again < Duration::from_micros(100), "{first_again:?}");
+    assert!(sixth < Duration::from_micros(500) && last - sixth >= t1, "{sixth:?} {last:?}");
 }

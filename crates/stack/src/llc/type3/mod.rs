@@ -27,7 +27,12 @@
 //! be under way for so long that its number is in use again, it is delivered once more, or a late
 //! response acknowledges a command that was lost. That cannot be where a PDU is late by less than
 //! the shortest time that the path takes in one direction. Else [`Params::lifetime`] helps: the
-//! next command is sent when the copies of the last are dead. It is not in the standard.
+//! next command is sent when the copies of the last are dead. It is not in the standard. Neither is
+//! that the next command waits for a copy of the last that is still to go out, whatever M is: the
+//! response came while it was queued here.
+//!
+//! **Refusal.** Where the medium tells that no interface had a buffer for a command (ProNET-10, 802.5),
+//! it is sent again at once, and for the last time after T1. N4 and the user's limit count all alike.
 //!
 //! Left out: the immediate response of the 802.4 MAC, station management.
 
@@ -401,9 +406,11 @@ impl Type3 {
         &self.counters
     }
 
-    /// The medium is done with a command: T1 starts, whether it went out or was given up.
-    pub fn transmitted(&mut self, now: Instant, ticket: Ticket, _outcome: Transmission) {
-        self.sender.transmitted(now, ticket);
+    /// The medium is done with a command: T1 starts, whether it went out or was given up. One that
+    /// was refused is sent again instead, if it may be more than once.
+    pub fn transmitted(&mut self, now: Instant, ticket: Ticket, outcome: Transmission) {
+        let Self { sender, outputs, counters, .. } = self;
+        sender.transmitted(now, ticket, outcome, outputs, counters);
     }
 
     /// Reads an LPDU; `None` where it is malformed.

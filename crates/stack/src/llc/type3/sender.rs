@@ -6,6 +6,7 @@ use super::{
 };
 use super::{Action, Event, State, transition};
 use crate::machine::{Deadline, Output};
+use crate::station::Transmission;
 use bytes::Bytes;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use wire::packet::Packet;
@@ -46,9 +47,11 @@ struct Link {
     /// How often what is under way was sent, and how often it may be.
     sent: u32,
     most: u32,
+    /// Whether the last transmission still waits for the medium: its copies have yet to be born.
+    is_queued: bool,
     /// When T1 runs out.
     due: Option<Instant>,
-    /// When every copy of the last command is dead: no other is sent before.
+    /// When every copy of the last transmission is dead: no other command is sent before.
     rest: Instant,
     /// When T3 runs out, where nothing is under way.
     until: Instant,
@@ -61,7 +64,7 @@ impl Link {
 
     /// Whether it may be forgotten.
     fn is_unused(&self, now: Instant) -> bool {
-        self.is_idle() && self.waiting.is_empty() && self.rest <= now
+        self.is_idle() && self.waiting.is_empty() && !self.is_queued && self.rest <= now
     }
 }
 
@@ -124,6 +127,7 @@ impl Sender {
             attempt: 0,
             sent: 0,
             most: 0,
+            is_queued: false,
             due: None,
             rest: Instant::ZERO,
             until: Instant::MAX,
@@ -136,7 +140,8 @@ impl Sender {
         self.go_on(now, key, outputs, counters);
     }
 
-    /// Begins with what waits, as soon as copies of the last command are dead.
+    /// Begins with what waits, as soon as copies of the last command are dead. One whose response
+    /// came while it waited to be sent again goes out all the same, and is waited for.
     fn go_on(
         &mut self,
         now: Instant,
@@ -145,7 +150,8 @@ impl Sender {
         counters: &mut Counters,
     ) {
         let Some(link) = self.links.get_mut(&key) else { return };
-        if !link.is_idle() || link.waiting.is_empty() || link.due.is_some() {
+        let is_held = link.is_queued || link.due.is_some();
+        if !link.is_idle() || link.waiting.is_empty() || is_held {
             return;
         }
         if now < link.rest {
@@ -228,16 +234,33 @@ impl Sender {
         self.step(now, association, Event::Acknowledged, outputs, counters);
     }
 
-    pub(super) fn transmitted(&mut self, now: Instant, ticket: Ticket) {
+    /// The medium is done with a command. One that no interface took is sent again at once, but for
+    /// the last time, which waits for T1: a buffer that comes late is met as well.
+    pub(super) fn transmitted(
+        &mut self,
+        now: Instant,
+        ticket: Ticket,
+        outcome: Transmission,
+        outputs: &mut Outputs,
+        counters: &mut Counters,
+    ) {
         let key = self.params.key(ticket.association);
         let Some(link) = self.links.get_mut(&key) else { return };
-        if link.is_idle() || link.attempt != ticket.attempt || link.due.is_some() {
+        if !link.is_queued || link.attempt != ticket.attempt {
             return;
         }
-        let at = now + self.params.acknowledgement_time;
-        link.due = Some(at);
+        link.is_queued = false;
         link.rest = now + self.params.lifetime;
-        self.timers.insert((at, key));
+        let may_go_at_once = link.sent.saturating_add(1) < link.most;
+        if link.is_idle() {
+            self.go_on(now, key, outputs, counters);
+        } else if outcome == Transmission::Refused && may_go_at_once {
+            self.step(now, key, Event::Refused, outputs, counters);
+        } else {
+            let at = now + self.params.acknowledgement_time;
+            link.due = Some(at);
+            self.timers.insert((at, key));
+        }
     }
 
     pub(super) fn expire(&mut self, now: Instant, outputs: &mut Outputs, counters: &mut Counters) {
@@ -323,6 +346,7 @@ fn tell(outputs: &mut Outputs, id: u64, outcome: Outcome, transmissions: u32) {
 fn hand_down(link: &mut Link, key: Association, outputs: &mut Outputs) {
     link.attempt += 1;
     link.sent += 1;
+    link.is_queued = true;
     let (request, poll, data, priority) = match &link.under_way {
         Some(command) => (Some(command.id), command.poll, command.data.clone(), command.priority),
         None => {

@@ -29,6 +29,8 @@ pub enum Event {
     Cancelled,
     /// T1 ran out with transmissions left.
     T1RanOut,
+    /// The MAC says that the receiver's interface did not take it, with several transmissions left.
+    Refused,
     /// T1 ran out after the last transmission.
     GaveUp,
     /// T3 ran out: the receiver's variable may be gone and come again.
@@ -63,15 +65,17 @@ pub const fn transition(state: State, event: Event) -> Option<(State, Action)> {
     Some(match (state, event) {
         (State::Unsure, Event::Requested) => (State::Synchronizing, Action::Synchronize),
         (State::Unsure, Event::Acknowledged | Event::Cancelled | Event::T1RanOut) => return None,
-        (State::Unsure, Event::GaveUp | Event::T3RanOut) => return None,
+        (State::Unsure, Event::Refused | Event::GaveUp | Event::T3RanOut) => return None,
 
         (State::Sure, Event::Requested) => (State::Exchanging, Action::Send),
         (State::Sure, Event::T3RanOut) => (State::Unsure, Action::Settle),
         (State::Sure, Event::Acknowledged | Event::Cancelled | Event::T1RanOut) => return None,
-        (State::Sure, Event::GaveUp) => return None,
+        (State::Sure, Event::Refused | Event::GaveUp) => return None,
 
         (State::Synchronizing, Event::Acknowledged) => (State::Sure, Action::Toggle),
-        (State::Synchronizing, Event::T1RanOut) => (State::Synchronizing, Action::SendAgain),
+        (State::Synchronizing, Event::T1RanOut | Event::Refused) => {
+            (State::Synchronizing, Action::SendAgain)
+        }
         (State::Synchronizing, Event::GaveUp) => (State::Unsure, Action::Fail),
         // A request that only waits is taken back without a change of state.
         (State::Synchronizing, Event::Requested | Event::Cancelled) => return None,
@@ -79,7 +83,9 @@ pub const fn transition(state: State, event: Event) -> Option<(State, Action)> {
 
         (State::Exchanging, Event::Acknowledged) => (State::Sure, Action::Confirm),
         (State::Exchanging, Event::Cancelled) => (State::Abandoned, Action::Abandon),
-        (State::Exchanging, Event::T1RanOut) => (State::Exchanging, Action::SendAgain),
+        (State::Exchanging, Event::T1RanOut | Event::Refused) => {
+            (State::Exchanging, Action::SendAgain)
+        }
         // Whether the receiver has it is not known: its response may be what was lost.
         (State::Exchanging, Event::GaveUp) => (State::Unsure, Action::Fail),
         (State::Exchanging, Event::Requested | Event::T3RanOut) => return None,
@@ -87,7 +93,7 @@ pub const fn transition(state: State, event: Event) -> Option<(State, Action)> {
         (State::Abandoned, Event::Acknowledged) => (State::Sure, Action::Toggle),
         (State::Abandoned, Event::T1RanOut | Event::GaveUp) => (State::Unsure, Action::Settle),
         (State::Abandoned, Event::Requested | Event::Cancelled) => return None,
-        (State::Abandoned, Event::T3RanOut) => return None,
+        (State::Abandoned, Event::Refused | Event::T3RanOut) => return None,
     })
 }
 
@@ -98,11 +104,12 @@ mod tests {
 
     const STATES: [State; 5] =
         [State::Unsure, State::Sure, State::Synchronizing, State::Exchanging, State::Abandoned];
-    const EVENTS: [Event; 6] = [
+    const EVENTS: [Event; 7] = [
         Event::Requested,
         Event::Acknowledged,
         Event::Cancelled,
         Event::T1RanOut,
+        Event::Refused,
         Event::GaveUp,
         Event::T3RanOut,
     ];
