@@ -3,6 +3,9 @@
 //! Octets `a1 .. aL` pass when both `sum(a_i)` and `sum((L - i + 1) * a_i)` are 0 modulo 255. Since
 //! 255 is 0 here, octets 00 and FF count the same.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+
 /// The two running sums over some octets, reduced modulo 255.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Fletcher {
@@ -34,6 +37,17 @@ impl Fletcher {
 
     /// Goes on over more octets.
     pub fn add(&mut self, octets: &[u8]) {
+        #[cfg(target_arch = "x86_64")]
+        if octets.len() >= FEW_OCTETS
+            && let Some((c0, c1)) = avx2::add((self.c0, self.c1), octets)
+        {
+            *self = Self { c0, c1 };
+            return;
+        }
+        self.add_portably(octets);
+    }
+
+    fn add_portably(&mut self, octets: &[u8]) {
         for block in octets.chunks(LANES * CHUNKS) {
             self.add_block(block);
         }
@@ -113,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn lanes_agree_with_the_definition_at_every_length() {
+    fn every_way_to_sum_agrees_with_the_definition_at_every_length() {
         let octets: Vec<u8> = (0..40_000_u32).map(|i| (i * 7 + i / 251) as u8).collect();
         for length in (0..1_200).chain([8_191, 8_192, 39_999, 40_000]) {
             assert_eq!(
@@ -121,6 +135,13 @@ mod tests {
                 plain(&octets[..length]),
                 "{length} octets"
             );
+        }
+        for length in (0..1_200).chain([8_191, 8_192, 39_999, 40_000]) {
+            let mut sums = Fletcher::of(b"what came before");
+            let mut portable = sums;
+            sums.add(&octets[..length]);
+            portable.add_portably(&octets[..length]);
+            assert_eq!(sums, portable, "{length} octets");
         }
         let mut parts = Fletcher::new();
         octets.chunks(777).for_each(|part| parts.add(part));
@@ -133,6 +154,9 @@ mod tests {
         assert_eq!(Fletcher::of(&octets), plain(&octets));
         let octets = vec![0xFE; 300_001];
         assert_eq!(Fletcher::of(&octets), plain(&octets));
+        let mut portable = Fletcher::new();
+        portable.add_portably(&octets);
+        assert_eq!(portable, plain(&octets));
     }
 
     #[test]

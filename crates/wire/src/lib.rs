@@ -3,7 +3,6 @@
 //! One file per protocol. Each knows how to turn octets into a borrowed `Pdu<'_>`, how to turn that
 //! back into octets, and how to print it on one line. Nothing here keeps state, reads a clock or
 //! touches the operating system; nothing here panics, whatever the octets.
-#![forbid(unsafe_code)]
 #![deny(clippy::indexing_slicing)]
 
 pub mod addr;

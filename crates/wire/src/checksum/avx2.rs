@@ -1,0 +1,61 @@
+//! Fletcher's sums 32 octets at a time, where the processor has AVX2. `super` has the portable twin,
+//! with which a test compares it.
+#![expect(unsafe_code, reason = "whether the processor has AVX2 is known only at run time")]
+
+use core::arch::x86_64::{
+    __m256i, _mm_add_epi32, _mm_cvtsi128_si32, _mm_shuffle_epi32, _mm256_add_epi32,
+    _mm256_castsi256_si128, _mm256_extracti128_si256, _mm256_loadu_si256, _mm256_madd_epi16,
+    _mm256_maddubs_epi16, _mm256_sad_epu8, _mm256_set_epi8, _mm256_set1_epi16,
+    _mm256_setzero_si256,
+};
+
+const LANES: usize = 32;
+/// Chunks of [`LANES`] octets between reductions: `later` below is then 8,160 * 128 * 127 / 2 at the
+/// most, and 32 times that still fits into 32 bits.
+const CHUNKS: usize = 128;
+
+/// The sums `c0` and `c1` after `octets`, modulo 255; `None` where the processor has no AVX2.
+pub(super) fn add(sums: (u32, u32), octets: &[u8]) -> Option<(u32, u32)> {
+    // SAFETY: the function is called only where its instructions exist.
+    std::arch::is_x86_feature_detected!("avx2").then(|| unsafe { add_chunks(sums, octets) })
+}
+
+#[target_feature(enable = "avx2")]
+fn add_chunks((mut c0, mut c1): (u32, u32), octets: &[u8]) -> (u32, u32) {
+    // The last octet of a chunk counts once in `c1`, the first 32 times.
+    let weights = _mm256_set_epi8(
+        1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25,
+        26, 27, 28, 29, 30, 31, 32,
+    );
+    let (zero, ones) = (_mm256_setzero_si256(), _mm256_set1_epi16(1));
+    for block in octets.chunks(LANES * CHUNKS) {
+        let (odd, chunks) = block.as_rchunks::<LANES>();
+        for octet in odd {
+            c0 += u32::from(*octet);
+            c1 += c0;
+        }
+        let (mut sum, mut later, mut weighted) = (zero, zero, zero);
+        for chunk in chunks {
+            // SAFETY: the chunk has the 32 octets that are read, and any alignment will do.
+            let octets = unsafe { _mm256_loadu_si256(chunk.as_ptr().cast()) };
+            later = _mm256_add_epi32(later, sum);
+            sum = _mm256_add_epi32(sum, _mm256_sad_epu8(octets, zero));
+            // Two octets times 32 and 31 are 16,065 at the most, which 16 bits with a sign hold.
+            let pairs = _mm256_maddubs_epi16(octets, weights);
+            weighted = _mm256_add_epi32(weighted, _mm256_madd_epi16(pairs, ones));
+        }
+        c1 += (chunks.len() * LANES) as u32 * c0 + total(later) * LANES as u32 + total(weighted);
+        c0 += total(sum);
+        (c0, c1) = (c0 % 255, c1 % 255);
+    }
+    (c0, c1)
+}
+
+/// The sum of the eight lanes.
+#[target_feature(enable = "avx2")]
+fn total(lanes: __m256i) -> u32 {
+    let (low, high) = (_mm256_castsi256_si128(lanes), _mm256_extracti128_si256::<1>(lanes));
+    let four = _mm_add_epi32(low, high);
+    let two = _mm_add_epi32(four, _mm_shuffle_epi32::<0b01_00_11_10>(four));
+    _mm_cvtsi128_si32(_mm_add_epi32(two, _mm_shuffle_epi32::<0b10_11_00_01>(two))) as u32
+}
