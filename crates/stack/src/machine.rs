@@ -108,6 +108,12 @@ impl Timer {
         out
     }
 
+    /// When it runs out, without its symbol.
+    #[must_use]
+    pub const fn due(&self) -> Option<Instant> {
+        self.due
+    }
+
     /// When it runs out.
     #[must_use]
     pub fn deadline(&self) -> Option<Deadline> {

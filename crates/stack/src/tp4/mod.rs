@@ -3,6 +3,7 @@
 //! ```text
 //!                T-CONNECT, T-DATA, T-EXPEDITED-DATA, T-DISCONNECT
 //!   entity ── references, demultiplexing, deadlines of all connections     6.9, 6.18
+//!     │   ├ outbox ── what is said, until it is polled                      6.4
 //!     │   └ invalid ── what breaks the protocol                            6.22
 //!     └ connection ── acts out the table; T1, W, I, L                      12.2
 //!         ├ table ── states, events, actions: pure
@@ -24,6 +25,7 @@ mod expedited;
 mod flow_control;
 mod invalid;
 mod negotiate;
+mod outbox;
 mod params;
 mod policy;
 mod service;

@@ -1,7 +1,8 @@
 //! The TPDUs a connection sends, as packets.
 
+use super::outbox::Header;
 use super::window::Retained;
-use bytes::{BufMut, Bytes};
+use bytes::Bytes;
 use wire::packet::Packet;
 use wire::tp::{
     Acknowledgement, Data, Disconnect, DisconnectConfirm, Expedited, ExpeditedAcknowledgement,
@@ -9,39 +10,42 @@ use wire::tp::{
     Rejected, seal,
 };
 
-/// A DT in front of its user data, which is shared and not copied.
-pub(super) fn dt_packet(
+/// Nothing but the checksum, if there is one.
+const fn only_checksum(kind: Kind, checksum: bool) -> Parameters<'static> {
+    if checksum { Parameters::checksum_to_seal(kind) } else { Parameters::none(kind) }
+}
+
+/// The header of a DT.
+pub(super) fn dt_header(
     (format, destination_reference): (Format, Reference),
     checksum: bool,
     number: u32,
     retained: &Retained,
     acknowledgement_requested: bool,
-) -> Packet {
-    const CHECKSUM: [u8; 4] = [0xC3, 2, 0, 0];
+) -> Header {
     let pdu = Pdu::Dt(Data {
         format,
         destination_reference,
         number,
         end_of_tsdu: retained.end_of_tsdu,
         acknowledgement_requested,
-        parameters: Parameters::none(Kind::Dt),
+        parameters: only_checksum(Kind::Dt, checksum),
         data: &[],
     });
-    let mut room = [0; 12];
-    let mut rest = &mut room[..];
-    pdu.encode_header(&mut rest);
-    if checksum {
-        rest.put_slice(&CHECKSUM);
-    }
-    let length = 12 - rest.len();
-    let header = &mut room[..length];
-    if checksum {
-        header[0] += CHECKSUM.len() as u8;
-        seal(header, length - 2, &retained.data);
-    }
-    let mut packet = Packet::new(retained.data.clone());
-    packet.prepend(&room[..length]);
-    packet
+    Header::new(&pdu, checksum, &retained.data)
+}
+
+/// The header of an AK that needs neither subsequence number nor confirmation; `None` for another.
+pub(super) fn ak_header(
+    (format, destination_reference): (Format, Reference),
+    checksum: bool,
+    window: &Window,
+) -> Option<Header> {
+    // 12.2.3.8.2: a subsequence number of zero is left out.
+    let Window { next, subsequence: 0, credit, confirmation: None } = *window else { return None };
+    let parameters = only_checksum(Kind::Ak, checksum);
+    let ak = Acknowledgement { format, destination_reference, next, credit, parameters };
+    Some(Header::new(&Pdu::Ak(ak), checksum, &[]))
 }
 
 /// A TPDU without user data whose last parameter is the checksum, if it has one.
@@ -64,14 +68,6 @@ fn packet(pdu: &Pdu<'_>, checksum: bool, data: &Bytes) -> Packet {
     packet
 }
 
-fn checksum_parameter(checksum: bool) -> ParameterBuffer {
-    let mut buffer = ParameterBuffer::new();
-    if checksum {
-        buffer.push(&Parameter::Checksum([0, 0])).expect("an empty buffer has room");
-    }
-    buffer
-}
-
 /// A DR without user data.
 pub(super) fn dr_packet(
     destination_reference: Reference,
@@ -79,8 +75,7 @@ pub(super) fn dr_packet(
     reason: u8,
     checksum: bool,
 ) -> Packet {
-    let buffer = checksum_parameter(checksum);
-    let parameters = buffer.parameters(Kind::Dr);
+    let parameters = only_checksum(Kind::Dr, checksum);
     let pdu = Pdu::Dr(Disconnect {
         destination_reference,
         source_reference,
@@ -97,8 +92,7 @@ pub(super) fn dc_packet(
     source_reference: Reference,
     checksum: bool,
 ) -> Packet {
-    let buffer = checksum_parameter(checksum);
-    let parameters = buffer.parameters(Kind::Dc);
+    let parameters = only_checksum(Kind::Dc, checksum);
     let dc = DisconnectConfirm { destination_reference, source_reference, parameters };
     header_packet(&Pdu::Dc(dc), checksum)
 }
@@ -145,8 +139,7 @@ pub(super) fn ed_packet(
     number: u32,
     data: &Bytes,
 ) -> Packet {
-    let buffer = checksum_parameter(checksum);
-    let parameters = buffer.parameters(Kind::Ed);
+    let parameters = only_checksum(Kind::Ed, checksum);
     let ed = Expedited { format, destination_reference, number, parameters, data: &[] };
     packet(&Pdu::Ed(ed), checksum, data)
 }
@@ -157,8 +150,7 @@ pub(super) fn ea_packet(
     checksum: bool,
     number: u32,
 ) -> Packet {
-    let buffer = checksum_parameter(checksum);
-    let parameters = buffer.parameters(Kind::Ea);
+    let parameters = only_checksum(Kind::Ea, checksum);
     let ea = ExpeditedAcknowledgement { format, destination_reference, number, parameters };
     header_packet(&Pdu::Ea(ea), checksum)
 }

@@ -18,6 +18,7 @@ impl Pdu<'_> {
     }
 
     /// Writes the header alone.
+    #[inline]
     pub fn encode_header(&self, out: &mut impl BufMut) {
         // Decoding bounds the variable part by the length indicator, the parameter buffer by its size.
         out.put_u8((self.header_octets() - 1).min(254) as u8);
@@ -69,6 +70,7 @@ fn connect(kind: Kind, pdu: &Connect<'_>, out: &mut impl BufMut) {
     out.put_u8(ClassOption::to_octet(pdu.class));
 }
 
+#[inline]
 fn acknowledgement(kind: Kind, pdu: &Acknowledgement<'_>, out: &mut impl BufMut) {
     let extended = pdu.format == Format::Extended;
     out.put_u8(kind.code() | if extended { 0 } else { pdu.credit.min(15) as u8 });
@@ -79,6 +81,7 @@ fn acknowledgement(kind: Kind, pdu: &Acknowledgement<'_>, out: &mut impl BufMut)
     }
 }
 
+#[inline]
 fn number(format: Format, number: u32, top: bool, out: &mut impl BufMut) {
     let number = number % format.modulus();
     if format == Format::Extended {

@@ -261,6 +261,12 @@ impl<'a> Parameters<'a> {
         Self { kind, octets: &[] }
     }
 
+    /// The checksum alone, zero until [`super::seal`] sets it.
+    #[must_use]
+    pub const fn checksum_to_seal(kind: Kind) -> Parameters<'static> {
+        Parameters { kind, octets: &[0xC3, 2, 0, 0] }
+    }
+
     /// The parameters that `octets`, the variable part of a TPDU of `kind`, carry.
     ///
     /// # Errors

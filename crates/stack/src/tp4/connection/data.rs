@@ -5,7 +5,7 @@ use super::super::params::Params;
 use super::super::policy::{Acknowledgement, Credit, RetransmissionTimer, When};
 use super::super::service::{Indication, Note};
 use super::super::table::{Event, State};
-use super::super::tpdu::{Window, ak_packet, dt_packet};
+use super::super::tpdu::{Window, ak_header, ak_packet, dt_header};
 use super::super::window::{Acknowledged, Arrival, News};
 use super::{Cause, Connection};
 use bytes::Bytes;
@@ -62,7 +62,7 @@ impl Connection {
         let endpoint = self.endpoint;
         let arrival = if self.receive.passes(number) {
             self.receive.pass();
-            cx.deliver(Indication::Data { endpoint, octets, end });
+            cx.outputs.deliver_data(endpoint, octets, end);
             self.delivered(cx, 1);
             Arrival::InSequence
         } else {
@@ -72,7 +72,7 @@ impl Connection {
             Arrival::InSequence => {
                 let mut count = 0;
                 while let Some((octets, end)) = self.receive.pop() {
-                    cx.deliver(Indication::Data { endpoint, octets, end });
+                    cx.outputs.deliver_data(endpoint, octets, end);
                     count += 1;
                 }
                 self.delivered(cx, count);
@@ -206,8 +206,8 @@ impl Connection {
             && let request = self.requests_at(octets)
             && let Some((number, retained)) = self.send.take_new(cx.now, octets)
         {
-            let packet = dt_packet(header, checksum, number, retained, request);
-            cx.send(self.peer, Kind::Dt, packet);
+            let dt = dt_header(header, checksum, number, retained, request);
+            cx.send_short(self.peer, Kind::Dt, dt, retained.data.clone());
             sent = true;
             if adaptive {
                 self.trips.sent(cx.now, self.send.outstanding());
@@ -271,10 +271,10 @@ impl Connection {
         self.trips.sent_again();
         for place in 0..places {
             let Some((number, retained)) = self.send.take_again(cx.now, place) else { break };
-            let packet = dt_packet(header, checksum, number, retained, self.agreed.requests);
+            let dt = dt_header(header, checksum, number, retained, self.agreed.requests);
             cx.counters.sent_again += 1;
             cx.note(Note::SentAgain { endpoint, kind });
-            cx.send(self.peer, kind, packet);
+            cx.send_short(self.peer, kind, dt, retained.data.clone());
         }
     }
 
@@ -311,8 +311,11 @@ impl Connection {
             credit: credit as u16,
             confirmation,
         };
-        let packet = ak_packet(self.header(), self.agreed.checksum, &window);
-        cx.send(self.peer, Kind::Ak, packet);
+        let checksum = self.agreed.checksum;
+        match ak_header(self.header(), checksum, &window) {
+            Some(header) => cx.send_short(self.peer, Kind::Ak, header, Bytes::new()),
+            None => cx.send(self.peer, Kind::Ak, ak_packet(self.header(), checksum, &window)),
+        }
         self.unacknowledged = 0;
         self.a.stop();
         self.w.start(cx.now + cx.params.window_time);

@@ -8,6 +8,7 @@ use super::super::table::{Event, State};
 use super::{Cause, Connection};
 use crate::machine::{Deadline, Timer};
 use core::time::Duration;
+use wire::time::Instant;
 
 impl Connection {
     /// The earliest of its timers.
@@ -20,6 +21,15 @@ impl Connection {
             .iter()
             .map(Timer::deadline)
             .fold(Deadline::earlier(inactivity, expedited), Deadline::earlier)
+    }
+
+    /// When the earliest of its timers runs out.
+    pub(in crate::tp4) fn due(&self, params: &Params) -> Option<Instant> {
+        let listens = matches!(self.state, State::CcSent | State::Open);
+        let inactivity = listens.then(|| self.heard + params.inactivity_time);
+        let expedited = self.expedited.as_ref().and_then(|expedited| expedited.t1.due());
+        let timers = [self.t1, self.t1_ak, self.a, self.w, self.l, self.m];
+        timers.iter().filter_map(Timer::due).chain(inactivity).chain(expedited).min()
     }
 
     /// Acts on every timer that has run out.

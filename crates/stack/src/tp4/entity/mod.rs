@@ -4,15 +4,18 @@
 
 mod receive;
 
+use receive::UserData;
+
 use super::connection::{Connection, acknowledge_ms, first_credit};
 use super::context::Context;
 use super::negotiate::{Agreement, Ends, connect_tpdu};
+use super::outbox::Outbox;
 use super::params::Params;
 use super::service::{Address, Counters, Endpoint, Indication, Note, Nsdu, Reason, Request};
 use super::table::State;
 use crate::machine::{Deadline, Machine, Output};
 use bytes::Bytes;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use wire::time::Instant;
 use wire::tp::{Kind, Reference, tpdus};
 
@@ -44,7 +47,7 @@ pub struct Entity {
     half_open: usize,
     /// The TSAPs there are; with none, users answer for themselves.
     tsaps: BTreeSet<Bytes>,
-    outputs: VecDeque<Output<Nsdu, Indication, Note>>,
+    outputs: Outbox,
     counters: Counters,
 }
 
@@ -66,7 +69,7 @@ impl Entity {
             agenda: BTreeSet::new(),
             half_open: 0,
             tsaps: BTreeSet::new(),
-            outputs: VecDeque::new(),
+            outputs: Outbox::default(),
             counters: Counters::default(),
         }
     }
@@ -164,7 +167,7 @@ impl Entity {
             self.forget(slot);
             return;
         }
-        if let Some(Deadline { at, .. }) = connection.deadline(params)
+        if let Some(at) = connection.due(params)
             && place.scheduled.is_none_or(|scheduled| at < scheduled)
         {
             if let Some(later) = place.scheduled.replace(at) {
@@ -200,7 +203,7 @@ impl Entity {
     ) {
         let fail = |entity: &mut Self, reason| {
             let indication = Indication::Disconnect { endpoint, reason };
-            entity.outputs.push_back(Output::Deliver(indication));
+            entity.outputs.deliver(indication);
             let slot = &mut entity.slots[endpoint.slot as usize];
             slot.generation = slot.generation.wrapping_add(1);
             entity.free.push(endpoint.slot);
@@ -280,18 +283,20 @@ impl Machine for Entity {
         }
     }
 
-    fn receive(&mut self, now: Instant, nsdu: Nsdu) {
-        let head = nsdu.packet.head();
-        let split = !head.is_empty();
-        let octets = if split { head } else { nsdu.packet.payload() };
-        for raw in tpdus(octets) {
-            match raw {
-                Ok(raw) => {
-                    let tail = (split && raw.kind.may_carry_data()).then(|| nsdu.packet.payload());
-                    self.tpdu(now, &nsdu, &raw, tail);
-                }
-                Err(_) => self.counters.malformed += 1,
+    fn receive(&mut self, now: Instant, mut nsdu: Nsdu) {
+        let (peer, packet) = (nsdu.peer, &mut nsdu.packet);
+        let mut payload = packet.take_payload();
+        if packet.head().is_empty() {
+            for raw in tpdus(&payload) {
+                self.cut_out(now, peer, raw, UserData::Within(&payload));
             }
+            return;
+        }
+        for raw in tpdus(packet.head()) {
+            // Only the last TPDU of an NSDU may carry user data.
+            let carries = raw.is_ok_and(|raw| raw.kind.may_carry_data());
+            let user_data = if carries { UserData::Apart(&mut payload) } else { UserData::None };
+            self.cut_out(now, peer, raw, user_data);
         }
     }
 
@@ -313,8 +318,9 @@ impl Machine for Entity {
         Some(Deadline { at, timer: deadline.map_or("L", |deadline| deadline.timer) })
     }
 
+    #[inline]
     fn poll(&mut self) -> Option<Output<Nsdu, Indication, Note>> {
-        self.outputs.pop_front()
+        self.outputs.pop()
     }
 }
 

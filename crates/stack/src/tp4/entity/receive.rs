@@ -4,11 +4,10 @@ use super::super::connection::Connection;
 use super::super::context::Context;
 use super::super::invalid::Broken;
 use super::super::negotiate::{Agreement, CR_OCTETS};
-use super::super::service::{Address, Indication, Note, Nsdu, Reason, disconnect_reason};
+use super::super::service::{Address, Indication, Note, Reason, disconnect_reason};
 use super::super::table::{Event, State};
 use super::super::tpdu::{dc_packet, dr_packet};
 use super::Entity;
-use crate::machine::Output;
 use bytes::Bytes;
 use wire::checksum::Fletcher;
 use wire::packet::Packet;
@@ -16,21 +15,63 @@ use wire::read::Malformed;
 use wire::time::Instant;
 use wire::tp::{Checksum, Connect, Kind, Pdu, Raw, Reference};
 
+/// Where the user data of a TPDU lies.
+pub(super) enum UserData<'a> {
+    /// It carries none.
+    None,
+    /// Behind its header, within the NSDU, which is in one piece.
+    Within(&'a Bytes),
+    /// In a piece of its own, which it is the only TPDU to use.
+    Apart(&'a mut Bytes),
+}
+
+impl UserData<'_> {
+    /// The user data that does not follow the header directly.
+    fn behind(&self) -> &[u8] {
+        match self {
+            Self::None | Self::Within(_) => &[],
+            Self::Apart(data) => data,
+        }
+    }
+
+    /// The user data of `raw`.
+    fn take(self, raw: &Raw<'_>) -> Bytes {
+        match self {
+            Self::None => Bytes::new(),
+            Self::Within(nsdu) => nsdu.slice_ref(raw.data()),
+            Self::Apart(data) => core::mem::take(data),
+        }
+    }
+}
+
 impl Entity {
-    /// One TPDU of an NSDU; `tail` is its user data where that does not follow it directly.
-    pub(super) fn tpdu(&mut self, now: Instant, nsdu: &Nsdu, raw: &Raw<'_>, tail: Option<&Bytes>) {
+    /// What was cut out of an NSDU as a TPDU.
+    pub(super) fn cut_out(
+        &mut self,
+        now: Instant,
+        peer: Address,
+        raw: Result<Raw<'_>, Malformed>,
+        user_data: UserData<'_>,
+    ) {
+        match raw {
+            Ok(raw) => self.tpdu(now, peer, &raw, user_data),
+            Err(_) => self.counters.malformed += 1,
+        }
+    }
+
+    fn tpdu(&mut self, now: Instant, peer: Address, raw: &Raw<'_>, user_data: UserData<'_>) {
         let slot = raw.destination_reference().and_then(|reference| {
             let slot = self.by_reference.get(usize::from(reference.0))?.checked_sub(1)?;
             let connection = self.slots[slot as usize].connection.as_deref()?;
-            (connection.peer == nsdu.peer).then_some((slot, connection))
+            (connection.peer == peer).then_some((slot, connection))
         });
         let format = slot.as_ref().map(|(_, connection)| connection.format());
-        let behind = tail.map_or(&[][..], |tail| tail);
+        let behind = user_data.behind();
         let pdu = match Pdu::decode(raw, format) {
             Ok(pdu) => pdu,
             Err(malformed) => {
                 let slot = slot.map(|(slot, connection)| (slot, connection.uses_checksum()));
-                return self.undecodable(now, nsdu, (raw, behind), slot, malformed);
+                return self.undecodable(now, peer, (raw, behind), slot, malformed);
             }
         };
         let required = match (&pdu, &slot) {
@@ -51,21 +92,17 @@ impl Entity {
         let data_octets = raw.data().len() + behind.len();
         if let Pdu::Cr(cr) = &pdu {
             let too_long = raw.header_octets + data_octets > CR_OCTETS;
-            return self.connect_request(now, nsdu.peer, cr, too_long);
+            return self.connect_request(now, peer, cr, too_long);
         }
         let Some((slot, connection)) = slot.filter(|(_, c)| is_expected(c, &pdu)) else {
-            return self.unknown(nsdu.peer, &pdu);
+            return self.unknown(peer, &pdu);
         };
         let complaint = connection.complaint(&pdu, data_octets);
         self.counters.received[raw.kind as usize] += 1;
         if let Some(broken) = complaint {
             return self.broken(now, slot, broken, raw);
         }
-        let data = || match tail {
-            Some(tail) => tail.clone(),
-            None => nsdu.packet.payload().slice_ref(raw.data()),
-        };
-        self.associated(now, slot, &pdu, data);
+        self.associated(now, slot, &pdu, || user_data.take(raw));
     }
 
     /// A TPDU that is no TPDU. Where it was damaged on its way it is dropped; where it was sent so, its
@@ -73,7 +110,7 @@ impl Entity {
     fn undecodable(
         &mut self,
         now: Instant,
-        nsdu: &Nsdu,
+        peer: Address,
         (raw, tail): (&Raw<'_>, &[u8]),
         slot: Option<(u32, bool)>,
         malformed: Malformed,
@@ -85,7 +122,7 @@ impl Entity {
             (Kind::Cr, _) if sums.is_good() => {
                 if let [_, _, _, _, high, low, ..] = raw.header() {
                     let source = Reference(u16::from_be_bytes([*high, *low]));
-                    self.refuse(nsdu.peer, source, disconnect_reason::INVALID_LENGTH);
+                    self.refuse(peer, source, disconnect_reason::INVALID_LENGTH);
                 }
             }
             (kind, Some((slot, checksum))) if kind != Kind::Cr && (!checksum || sums.is_good()) => {
@@ -101,7 +138,7 @@ impl Entity {
     }
 
     /// A TPDU for a connection of this entity (6.9.4.2).
-    fn associated(&mut self, now: Instant, slot: u32, pdu: &Pdu<'_>, data: impl Fn() -> Bytes) {
+    fn associated(&mut self, now: Instant, slot: u32, pdu: &Pdu<'_>, data: impl FnOnce() -> Bytes) {
         self.counters.frozen_reference += u64::from(self.is_frozen(slot));
         self.with(now, slot, |connection, cx| act(connection, cx, pdu, data));
         if matches!(pdu, Pdu::Cc(_))
@@ -135,7 +172,7 @@ impl Entity {
             _ => {
                 let reference = Some(pdu.destination_reference());
                 let note = Note::Discarded { reference, reason: "unknown reference" };
-                self.outputs.push_back(Output::Note(note));
+                self.outputs.note(note);
             }
         }
     }
@@ -143,12 +180,12 @@ impl Entity {
     /// Sends a TPDU that belongs to no connection here.
     fn answer(&mut self, peer: Address, kind: Kind, packet: Packet) {
         self.counters.sent[kind as usize] += 1;
-        self.outputs.push_back(Output::Send(Nsdu { peer, packet }));
+        self.outputs.send(peer, packet);
     }
 
     fn discard(&mut self, raw: &Raw<'_>, reason: &'static str) {
         let reference = raw.destination_reference();
-        self.outputs.push_back(Output::Note(Note::Discarded { reference, reason }));
+        self.outputs.note(Note::Discarded { reference, reason });
     }
 
     /// A CR: a new connection, or one that is known already (12.2.2.2 b 2).
@@ -176,13 +213,13 @@ impl Entity {
         self.by_peer.insert((peer, source), endpoint.slot);
         self.with(now, endpoint.slot, |connection, cx| connection.indicate(cx, cr));
         let tsap = |code| Bytes::copy_from_slice(cr.parameters.value(code).unwrap_or_default());
-        self.outputs.push_back(Output::Deliver(Indication::Connect {
+        self.outputs.deliver(Indication::Connect {
             endpoint,
             peer,
             called: tsap(0xC2),
             calling: tsap(0xC1),
             data: Bytes::copy_from_slice(cr.data),
-        }));
+        });
     }
 
     /// Whether a CR may have a connection, and what to agree on; else the reason to refuse it with.
@@ -228,7 +265,12 @@ fn is_expected(connection: &Connection, pdu: &Pdu<'_>) -> bool {
 }
 
 /// Lets a connection act on its TPDU.
-fn act(connection: &mut Connection, cx: &mut Context<'_>, pdu: &Pdu<'_>, data: impl Fn() -> Bytes) {
+fn act(
+    connection: &mut Connection,
+    cx: &mut Context<'_>,
+    pdu: &Pdu<'_>,
+    data: impl FnOnce() -> Bytes,
+) {
     match pdu {
         Pdu::Dt(dt) => connection.dt(cx, dt, data()),
         Pdu::Ak(ak) => connection.ak(cx, ak),

@@ -1,0 +1,171 @@
+//! What an entity has to say, until it is polled.
+//!
+//! Nearly all of it is DTs, AKs and user data. Each of these waits in one cache line, and becomes a packet
+//! with room for the headers of the layers below only when it is polled; all else waits in a box.
+
+use super::service::{Address, Endpoint, Indication, Note, Nsdu};
+use crate::machine::Output;
+use bytes::Bytes;
+use std::collections::VecDeque;
+use wire::packet::Packet;
+use wire::tp::{Pdu, Reference, seal, tpdus};
+
+/// What an entity says.
+pub(super) type Said = Output<Nsdu, Indication, Note>;
+
+/// The longest header that waits without a box. An AK in the extended format with its checksum has 14 octets.
+const SHORT_OCTETS: usize = 16;
+
+/// Octets of header that may stand in front of a packet's payload without a copy, so that the layers
+/// below find room for theirs.
+const JOINED_OCTETS: usize = 48;
+
+/// The header of a DT, or of an AK that says no more than number and credit.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Header {
+    /// The header is at the end.
+    octets: [u8; SHORT_OCTETS],
+    length: usize,
+}
+
+impl Header {
+    /// The header of `pdu`, whose last parameter is the checksum if it is `sealed` over `data`.
+    ///
+    /// # Panics
+    /// Where it is longer than 16 octets.
+    #[inline]
+    pub(super) fn new(pdu: &Pdu<'_>, sealed: bool, data: &[u8]) -> Self {
+        let mut octets = [0; SHORT_OCTETS];
+        let length = pdu.header_octets();
+        let header = &mut octets[SHORT_OCTETS - length..];
+        pdu.encode_header(&mut &mut *header);
+        if sealed {
+            seal(header, length - 2, data);
+        }
+        Self { octets, length }
+    }
+
+    fn octets(&self) -> &[u8] {
+        &self.octets[SHORT_OCTETS - self.length..]
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Waiting {
+    Short { peer: Address, header: Header, data: Bytes },
+    Data { endpoint: Endpoint, octets: Bytes, end: bool },
+    Other(Box<Said>),
+}
+
+/// The queue of an entity's outputs.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Outbox {
+    waiting: VecDeque<Waiting>,
+}
+
+impl Outbox {
+    /// Tells the user.
+    pub(super) fn deliver(&mut self, indication: Indication) {
+        self.other(Output::Deliver(indication));
+    }
+
+    /// Hands the user data of one DT to the user.
+    pub(super) fn deliver_data(&mut self, endpoint: Endpoint, octets: Bytes, end: bool) {
+        self.waiting.push_back(Waiting::Data { endpoint, octets, end });
+    }
+
+    /// Tells whoever watches.
+    pub(super) fn note(&mut self, note: Note) {
+        self.other(Output::Note(note));
+    }
+
+    /// Sends a TPDU with a short header.
+    pub(super) fn send_short(&mut self, peer: Address, header: Header, data: Bytes) {
+        self.waiting.push_back(Waiting::Short { peer, header, data });
+    }
+
+    /// Sends any other TPDU.
+    pub(super) fn send(&mut self, peer: Address, packet: Packet) {
+        self.other(Output::Send(Nsdu { peer, packet }));
+    }
+
+    /// Lets the TPDU said last share the NSDU of the one before it, where that is allowed (6.4.2) and the
+    /// NSDU grows to no more than `nsdu_octets`; whether it does.
+    pub(super) fn join_last(&mut self, nsdu_octets: usize) -> bool {
+        let joined = match self.waiting.make_contiguous() {
+            [.., before, last] => joined(before, last, nsdu_octets),
+            _ => None,
+        };
+        let Some(nsdu) = joined else { return false };
+        self.waiting.truncate(self.waiting.len() - 2);
+        self.other(Output::Send(nsdu));
+        true
+    }
+
+    /// What was said first.
+    #[inline]
+    pub(super) fn pop(&mut self) -> Option<Said> {
+        Some(match self.waiting.pop_front()? {
+            Waiting::Short { peer, header, data } => {
+                let packet = Packet::headed(header.octets, header.length, data);
+                Output::Send(Nsdu { peer, packet })
+            }
+            Waiting::Data { endpoint, octets, end } => {
+                Output::Deliver(Indication::Data { endpoint, octets, end })
+            }
+            Waiting::Other(said) => *said,
+        })
+    }
+
+    fn other(&mut self, said: Said) {
+        self.waiting.push_back(Waiting::Other(Box::new(said)));
+    }
+}
+
+impl Waiting {
+    /// Header, user data and receiver of what is to be sent.
+    fn parts(&self) -> Option<(Address, &[u8], &Bytes)> {
+        match self {
+            Self::Short { peer, header, data } => Some((*peer, header.octets(), data)),
+            Self::Other(said) => match &**said {
+                Output::Send(nsdu) => Some((nsdu.peer, nsdu.packet.head(), nsdu.packet.payload())),
+                Output::Deliver(_) | Output::Note(_) => None,
+            },
+            Self::Data { .. } => None,
+        }
+    }
+}
+
+/// Both as one NSDU: any number of TPDUs without user data, each of another connection, then at most one
+/// that may carry some. `None` where that is not allowed or they do not fit.
+fn joined(before: &Waiting, last: &Waiting, nsdu_octets: usize) -> Option<Nsdu> {
+    let ((peer, first, nothing), (other, head, data)) = (before.parts()?, last.parts()?);
+    let octets = first.len() + head.len();
+    let bare = nothing.is_empty() && !head.is_empty();
+    if peer != other || !bare || octets > JOINED_OCTETS || octets + data.len() > nsdu_octets {
+        return None;
+    }
+    let added = tpdus(head).next()?.ok()?;
+    let to: Option<Reference> = added.destination_reference();
+    for raw in tpdus(first) {
+        let raw = raw.ok()?;
+        let same = raw.destination_reference() == to && !added.kind.may_carry_data();
+        if raw.kind.may_carry_data() || same {
+            return None;
+        }
+    }
+    let mut packet = Packet::new(data.clone());
+    packet.prepend(head);
+    packet.prepend(first);
+    Some(Nsdu { peer, packet })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_waits_takes_one_cache_line() {
+        assert!(size_of::<Waiting>() <= 64, "{} octets", size_of::<Waiting>());
+    }
+}
