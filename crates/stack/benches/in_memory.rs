@@ -1,11 +1,15 @@
-//! Class 4 beside smoltcp's TCP: both ends and the wire between them in one thread, in thread CPU time.
+//! Class 4 beside smoltcp's TCP and beside KCP: both ends and the wire between them in one thread, in
+//! thread CPU time.
 //!
 //! `cargo bench -p tidewire-stack --bench in_memory`. Rounds of both alternate; the table shows medians
 //! and their ratio. User data per segment is 1,400 octets on both sides; TCP has 64 KiB buffers and class
-//! 4 a window of 46 DTs, which is as much.
+//! 4 a window of 46 DTs, which is as much. Beside KCP, messages have 100 octets and windows 256 segments.
+//! How many acknowledgements came back is shown, since each costs about as much as a segment.
+//! `-- class4` runs class 4 alone, for a profiler.
 #![expect(clippy::unwrap_used, reason = "a benchmark stops at what it did not expect")]
 
 use bytes::Bytes;
+use kcp::Kcp;
 use rustix::time::{ClockId, clock_gettime};
 use smoltcp::iface::{Config, Interface, SocketSet};
 use smoltcp::phy::{ChecksumCapabilities, Device, DeviceCapabilities, Medium, RxToken, TxToken};
@@ -14,12 +18,14 @@ use smoltcp::time::Instant as TcpInstant;
 use smoltcp::wire::{HardwareAddress, IpAddress, IpCidr, IpEndpoint};
 use stack::machine::{Machine, Output};
 use stack::tp4::{Address, Endpoint, Entity, Indication, Nsdu, Params, Request};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::io::Write;
 use std::rc::Rc;
 use wire::addr::Mac;
 use wire::packet::Packet;
 use wire::time::Instant;
+use wire::tp::Kind;
 
 const SEGMENT: usize = 1_400;
 const SEGMENTS: usize = 100_000;
@@ -49,10 +55,36 @@ fn shown([middle, least, most]: [f64; 3]) -> String {
 
 // ---- class 4 ------------------------------------------------------------------------------------------
 
+/// What class 4 is asked to do.
+#[derive(Clone, Copy)]
+struct Task {
+    name: &'static str,
+    /// User data of a DT.
+    octets: usize,
+    checksum: bool,
+    /// Whether each packet is copied into one piece on its way, as a wire would.
+    copies: bool,
+    /// After so many DTs an AK is sent.
+    acknowledge_every: u16,
+    window: u16,
+    peer: Peer,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Peer {
+    Tcp,
+    Kcp,
+}
+
+/// Nanoseconds per segment, and acknowledgements per segment.
+struct Cost {
+    nanos: f64,
+    acknowledgements: f64,
+}
+
 struct Pair {
     entities: [Entity; 2],
     received: usize,
-    /// Whether each packet is copied into one piece on its way, as a wire would.
     copies: bool,
 }
 
@@ -61,14 +93,15 @@ impl Pair {
         Address::Station(Mac::local(of as u32 + 1))
     }
 
-    fn new(checksum: bool, copies: bool) -> (Self, Endpoint) {
+    fn new(task: Task) -> (Self, Endpoint) {
+        let Task { octets, checksum, copies, acknowledge_every, window, .. } = task;
         let params = Params {
             checksum,
             extended: true,
             tpdu_octets: 2_048,
-            nsdu_octets: SEGMENT + 8 + if checksum { 4 } else { 0 },
-            window: 46,
-            acknowledge_every: 2,
+            nsdu_octets: octets + 8 + if checksum { 4 } else { 0 },
+            window,
+            acknowledge_every,
             ..Params::lan()
         };
         let entities = [Entity::new(params.clone(), 0), Entity::new(params, 0)];
@@ -110,22 +143,28 @@ impl Pair {
     }
 }
 
-fn class4(checksum: bool, copies: bool) -> f64 {
-    let (mut pair, endpoint) = Pair::new(checksum, copies);
-    let tsdu = Bytes::from(vec![0x55; SEGMENT * 40]);
-    let figure = per_segment(|| {
+/// TSDUs of 40 segments beside TCP, which knows no messages; of one beside KCP.
+fn class4(task: Task) -> Cost {
+    let (mut pair, endpoint) = Pair::new(task);
+    let segments = if task.peer == Peer::Tcp { 40 } else { 1 };
+    let tsdu = Bytes::from(vec![0x55; task.octets * segments]);
+    let nanos = per_segment(|| {
         let mut sent = 0;
-        while pair.received < SEGMENT * SEGMENTS {
+        while pair.received < task.octets * SEGMENTS {
             while sent < SEGMENTS && pair.entities[0].room(endpoint) >= tsdu.len() {
                 let tsdu = tsdu.clone();
                 pair.entities[0].request(Instant::ZERO, Request::Data { endpoint, tsdu });
-                sent += 40;
+                sent += segments;
             }
             pair.exchange();
         }
     });
-    assert_eq!(pair.entities[0].counters().t1, 0);
-    figure
+    let counters = [0, 1].map(|of| pair.entities[of].counters());
+    assert_eq!(counters[0].t1, 0);
+    let [dts, aks] = [(0, Kind::Dt), (1, Kind::Ak)]
+        .map(|(of, kind)| counters[of].sent[kind as usize] as f64 / SEGMENTS as f64);
+    assert!((0.999..1.001).contains(&dts), "one segment is one DT");
+    Cost { nanos, acknowledgements: aks }
 }
 
 // ---- TCP ----------------------------------------------------------------------------------------------
@@ -136,10 +175,11 @@ struct Wire {
     incoming: Queue,
     outgoing: Queue,
     checksum: bool,
+    sent: Rc<Cell<usize>>,
 }
 
 struct Arrived(Vec<u8>);
-struct Room(Queue);
+struct Room(Queue, Rc<Cell<usize>>);
 
 impl RxToken for Arrived {
     fn consume<R, F: FnOnce(&[u8]) -> R>(self, f: F) -> R {
@@ -152,6 +192,7 @@ impl TxToken for Room {
         let mut octets = vec![0; length];
         let result = f(&mut octets);
         self.0.borrow_mut().push_back(octets);
+        self.1.set(self.1.get() + 1);
         result
     }
 }
@@ -162,11 +203,11 @@ impl Device for Wire {
 
     fn receive(&mut self, _: TcpInstant) -> Option<(Arrived, Room)> {
         let octets = self.incoming.borrow_mut().pop_front()?;
-        Some((Arrived(octets), Room(Rc::clone(&self.outgoing))))
+        Some((Arrived(octets), Room(Rc::clone(&self.outgoing), Rc::clone(&self.sent))))
     }
 
     fn transmit(&mut self, _: TcpInstant) -> Option<Room> {
-        Some(Room(Rc::clone(&self.outgoing)))
+        Some(Room(Rc::clone(&self.outgoing), Rc::clone(&self.sent)))
     }
 
     fn capabilities(&self) -> DeviceCapabilities {
@@ -180,15 +221,19 @@ impl Device for Wire {
     }
 }
 
-fn tcp(checksum: bool) -> f64 {
+fn tcp(checksum: bool) -> Cost {
     let (one, other) = (Queue::default(), Queue::default());
     let now = TcpInstant::ZERO;
     let mut ends: Vec<_> = [(&one, &other), (&other, &one)]
         .into_iter()
         .zip([1, 2])
         .map(|((incoming, outgoing), host)| {
-            let mut wire =
-                Wire { incoming: Rc::clone(incoming), outgoing: Rc::clone(outgoing), checksum };
+            let mut wire = Wire {
+                incoming: Rc::clone(incoming),
+                outgoing: Rc::clone(outgoing),
+                checksum,
+                sent: Rc::default(),
+            };
             let mut interface = Interface::new(Config::new(HardwareAddress::Ip), &mut wire, now);
             let address = IpCidr::new(IpAddress::v4(192, 168, 0, host), 24);
             interface.update_ip_addrs(|addresses| addresses.push(address).unwrap());
@@ -207,7 +252,7 @@ fn tcp(checksum: bool) -> f64 {
     let data = vec![0x55; SEGMENT * 40];
     let mut sink = vec![0; 65_536];
     let (mut received, mut now) = (0, 0);
-    per_segment(|| {
+    let nanos = per_segment(|| {
         while received < SEGMENT * SEGMENTS {
             // Time moves a little, or the delayed acknowledgement never comes.
             now += 10;
@@ -223,25 +268,123 @@ fn tcp(checksum: bool) -> f64 {
                 }
             }
         }
-    })
+    });
+    Cost { nanos, acknowledgements: ends[1].0.sent.get() as f64 / SEGMENTS as f64 }
+}
+
+// ---- KCP ----------------------------------------------------------------------------------------------
+
+const MESSAGE: usize = 100;
+
+#[derive(Clone, Default)]
+struct Datagrams(Rc<RefCell<VecDeque<Vec<u8>>>>);
+
+impl Write for Datagrams {
+    fn write(&mut self, octets: &[u8]) -> std::io::Result<usize> {
+        self.0.borrow_mut().push_back(octets.to_vec());
+        Ok(octets.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The fast mode of its documentation: no delay, no congestion window, resent after two later ones.
+fn kcp() -> Cost {
+    const CONVERSATION: u32 = 7;
+    let wires = [Datagrams::default(), Datagrams::default()];
+    let mut ends = wires.clone().map(|wire| {
+        let mut end = Kcp::new(CONVERSATION, wire);
+        end.set_nodelay(true, 10, 2, true);
+        end.set_wndsize(256, 256);
+        end.update(0).unwrap();
+        end
+    });
+    let (data, mut sink) = ([0x55; MESSAGE], [0; 2_000]);
+    let (mut sent, mut received, mut now, mut back) = (0, 0, 0, 0);
+    let nanos = per_segment(|| {
+        while received < SEGMENTS {
+            now += 10;
+            while sent < SEGMENTS && ends[0].wait_snd() < 256 {
+                ends[0].send(&data).unwrap();
+                sent += 1;
+            }
+            for of in [0, 1] {
+                ends[of].update(now).unwrap();
+                let datagrams = core::mem::take(&mut *wires[of].0.borrow_mut());
+                back += if of == 1 { datagrams.len() } else { 0 };
+                for datagram in datagrams {
+                    ends[1 - of].input(&datagram).unwrap();
+                }
+            }
+            while ends[1].recv(&mut sink).is_ok() {
+                received += 1;
+            }
+        }
+    });
+    Cost { nanos, acknowledgements: back as f64 / SEGMENTS as f64 }
+}
+
+// ---- the table ----------------------------------------------------------------------------------------
+
+const WITH_TCP: Task = Task {
+    name: "",
+    octets: SEGMENT,
+    checksum: false,
+    copies: false,
+    acknowledge_every: 16,
+    window: 46,
+    peer: Peer::Tcp,
+};
+
+const WITH_KCP: Task = Task { octets: MESSAGE, window: 256, peer: Peer::Kcp, ..WITH_TCP };
+
+const TASKS: [Task; 8] = [
+    Task { name: "no checksum", ..WITH_TCP },
+    Task { name: "no checksum, AK per 2", acknowledge_every: 2, ..WITH_TCP },
+    Task { name: "no checksum, copied once", copies: true, ..WITH_TCP },
+    Task { name: "checksum", checksum: true, ..WITH_TCP },
+    Task { name: "checksum, AK per 2", checksum: true, acknowledge_every: 2, ..WITH_TCP },
+    Task { name: "checksum, copied once", checksum: true, copies: true, ..WITH_TCP },
+    Task { name: "100 octets, no checksum", ..WITH_KCP },
+    Task { name: "100 octets, checksum, copied", checksum: true, copies: true, ..WITH_KCP },
+];
+
+fn compared(task: Task) {
+    let (mut ours, mut theirs, mut ratios, mut back) = (vec![], vec![], vec![], [0.0; 2]);
+    for _ in 0..ROUNDS {
+        let own = class4(task);
+        let other = match task.peer {
+            Peer::Tcp => tcp(task.checksum),
+            Peer::Kcp => kcp(),
+        };
+        back = [own.acknowledgements, other.acknowledgements];
+        ratios.push(own.nanos / other.nanos);
+        ours.push(own.nanos);
+        theirs.push(other.nanos);
+    }
+    let [middle, least, most] = spread(ratios);
+    println!(
+        "{:30} {:>21} {:5.3}  {} {:>21} {:5.3}  {middle:.2} [{least:.2} to {most:.2}]",
+        task.name,
+        shown(spread(ours)),
+        back[0],
+        if task.peer == Peer::Tcp { "TCP" } else { "KCP" },
+        shown(spread(theirs)),
+        back[1],
+    );
 }
 
 fn main() {
-    println!("thread CPU time per 1,400-octet segment, median [least to most] of {ROUNDS} rounds");
-    println!("{:34} {:>22} {:>22} {:>7}", "", "class 4", "smoltcp TCP", "ratio");
-    for (name, checksum, copies) in [
-        ("no checksum, payload handed over", false, false),
-        ("no checksum, payload copied once", false, true),
-        ("checksum, payload handed over", true, false),
-        ("checksum, payload copied once", true, true),
-    ] {
-        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-        for _ in 0..ROUNDS {
-            ours.push(class4(checksum, copies));
-            theirs.push(tcp(checksum));
+    if std::env::args().any(|argument| argument == "class4") {
+        for task in TASKS {
+            let figures = (0..ROUNDS).map(|_| class4(task).nanos).collect();
+            println!("{:30} {:>21}", task.name, shown(spread(figures)));
         }
-        let (ours, theirs) = (spread(ours), spread(theirs));
-        let ratio = ours[0] / theirs[0];
-        println!("{name:34} {:>22} {:>22} {ratio:>7.2}", shown(ours), shown(theirs));
+        return;
     }
+    println!("thread CPU time per segment, median [least to most] of {ROUNDS} rounds;");
+    println!("behind each, packets that came back per segment; last, class 4 over its peer\n");
+    TASKS.into_iter().for_each(compared);
 }
