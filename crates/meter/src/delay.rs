@@ -11,6 +11,8 @@
 //! Left out: connections whose CC was not seen, since DTs and AKs carry only the receiver's
 //! reference; ED and EA; classes below 4.
 
+use crate::oddity::Oddities;
+use crate::reassembly::{Reassembly, Whole};
 use crate::track::Address;
 use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
@@ -62,14 +64,16 @@ struct Receiver {
 #[derive(Clone, Debug)]
 pub struct Acknowledgements {
     receivers: BTreeMap<Key, Receiver>,
+    reassembly: Reassembly,
     maximum_connections: usize,
 }
 
 impl Acknowledgements {
     /// Follows up to this many connections at a time; those beyond are not measured.
     #[must_use]
-    pub const fn new(maximum_connections: usize) -> Self {
-        Self { receivers: BTreeMap::new(), maximum_connections }
+    pub fn new(maximum_connections: usize) -> Self {
+        let reassembly = Reassembly::default();
+        Self { receivers: BTreeMap::new(), reassembly, maximum_connections }
     }
 
     /// Takes notice of a frame of which `octets` were captured, and tells each delay it ends.
@@ -82,11 +86,19 @@ impl Acknowledgements {
         mut found: impl FnMut(Delay),
     ) {
         let Ok(nsdu) = levels(link, octets, original_octets).nsdu else { return };
-        if nsdu.segmented {
-            return;
+        let Some(segment) = nsdu.segment else { return self.nsdu(at, &nsdu, &mut found) };
+        // The meter counts what is odd; here it only makes no delay.
+        let mut oddities = Oddities::default();
+        if let Some(whole) = self.reassembly.take(at, &nsdu, segment, &mut oddities) {
+            let Whole { octets, missing_octets } = &whole;
+            let missing_octets = *missing_octets;
+            self.nsdu(at, &Nsdu { octets, missing_octets, segment: None, ..nsdu }, &mut found);
         }
+    }
+
+    fn nsdu(&mut self, at: Instant, nsdu: &Nsdu<'_>, found: &mut impl FnMut(Delay)) {
         for raw in tp::tpdus(nsdu.octets).map_while(Result::ok) {
-            self.tpdu(at, &nsdu, &raw, &mut found);
+            self.tpdu(at, nsdu, &raw, found);
         }
     }
 

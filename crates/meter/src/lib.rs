@@ -6,7 +6,7 @@
 //! that of the frames, and its memory is bounded whatever they hold.
 //!
 //! ```text
-//! frame -> wire::dissect -> TPDUs -> track (of which connection?) -> Sight -> measure -> metric
+//! frame -> wire::dissect -> reassembly -> TPDUs -> track (of which connection?) -> Sight -> measure -> metric
 //! ```
 //!
 //! To add a measure: one file in `measure`, one field and its lines in `measure::Measures`.
@@ -17,6 +17,7 @@ mod interval;
 pub mod measure;
 pub mod metric;
 pub mod oddity;
+mod reassembly;
 pub mod sight;
 pub mod track;
 
@@ -25,9 +26,10 @@ pub use interval::Report;
 use core::time::Duration;
 use interval::Intervals;
 use oddity::Class;
+use reassembly::{Reassembly, Whole};
 use sight::Sight;
 use track::{Address, Discarded, Passage, Tracker};
-use wire::dissect::{Levels, Link, NoNsdu, Nsdu, levels};
+use wire::dissect::{Levels, Link, NoNsdu, Nsdu, Segment, is_unit_data, levels};
 use wire::time::Instant;
 use wire::tp;
 use wire::units::BitRate;
@@ -68,6 +70,7 @@ impl Settings {
 /// A passive meter.
 #[derive(Clone, Debug)]
 pub struct Meter {
+    reassembly: Reassembly,
     tracker: Tracker,
     intervals: Intervals,
 }
@@ -78,6 +81,7 @@ impl Meter {
     pub fn new(settings: Settings) -> Self {
         let Settings { interval, origin, channel, maximum_connections, silence, seed } = settings;
         Self {
+            reassembly: Reassembly::default(),
             tracker: Tracker::new(maximum_connections, silence, seed),
             intervals: Intervals::new(interval, origin, channel),
         }
@@ -95,10 +99,10 @@ impl Meter {
             self.intervals.observe(&Sight::Npdu { octets: octets as u64 });
         }
         match nsdu {
-            Ok(nsdu) if nsdu.segmented => {
-                self.intervals.oddities().count(Class::Foreign, "segmented NPDU");
-            }
-            Ok(nsdu) => self.transport(at, &nsdu),
+            Ok(nsdu) => match nsdu.segment {
+                None => self.transport(at, &nsdu),
+                Some(segment) => self.segment(at, &nsdu, segment),
+            },
             Err(NoNsdu::Foreign(what)) => self.intervals.oddities().count(Class::Foreign, what),
             Err(NoNsdu::Malformed(complaint)) => {
                 self.intervals.oddities().count(Class::Malformed, complaint.field);
@@ -127,6 +131,7 @@ impl Meter {
     /// Ends the interval under way, which lasts its full length, and gives the total of all
     /// intervals. The last interval can be taken afterwards.
     pub fn finish(&mut self) -> Report {
+        self.reassembly.finish(self.intervals.oddities());
         self.intervals.finish()
     }
 
@@ -134,6 +139,18 @@ impl Meter {
     #[must_use]
     pub fn connections(&self) -> usize {
         self.tracker.connections()
+    }
+
+    /// A segment; the TPDUs of its NSDU pass when the last of it does.
+    fn segment(&mut self, at: Instant, nsdu: &Nsdu<'_>, segment: Segment) {
+        let oddities = self.intervals.oddities();
+        let Some(whole) = self.reassembly.take(at, nsdu, segment, oddities) else { return };
+        let Whole { octets, missing_octets } = &whole;
+        if is_unit_data(octets) {
+            return oddities.count(Class::Foreign, "connectionless transport");
+        }
+        let missing_octets = *missing_octets;
+        self.transport(at, &Nsdu { octets, missing_octets, segment: None, ..*nsdu });
     }
 
     fn transport(&mut self, at: Instant, nsdu: &Nsdu<'_>) {

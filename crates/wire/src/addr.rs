@@ -119,6 +119,16 @@ impl Nsap {
         Some(nsap)
     }
 
+    /// The NSAP of the transport entity of a station of one LAN: AFI 49 (local, binary), area 0001,
+    /// the station's address as system identifier, selector 01.
+    #[must_use]
+    pub const fn of_station(Mac([a, b, c, d, e, f]): Mac) -> Self {
+        let ten = [0x49, 0x00, 0x01, a, b, c, d, e, f, 0x01];
+        let mut octets = [0; 20];
+        octets.split_at_mut(ten.len()).0.copy_from_slice(&ten);
+        Self { length: 10, octets }
+    }
+
     /// Its octets.
     #[must_use]
     pub fn octets(&self) -> &[u8] {
@@ -164,5 +174,11 @@ mod tests {
             Some("470005")
         );
         assert_eq!(Nsap::new(&[0; 21]), None);
+    }
+
+    #[test]
+    fn a_station_has_an_nsap_of_its_own() {
+        let station = Mac([2, 0, 0x5E, 0x10, 0, 1]);
+        assert_eq!(Nsap::of_station(station).to_string(), "49000102005e10000101");
     }
 }

@@ -8,6 +8,7 @@ use crate::checksum::Fletcher;
 use crate::read::{Malformed, Reader};
 use bytes::BufMut;
 use core::fmt;
+use core::time::Duration;
 
 /// The network layer protocol identifier of the inactive subset.
 pub const INACTIVE: u8 = 0x00;
@@ -20,6 +21,9 @@ pub const IS_IS: u8 = 0x83;
 /// The one version of the protocol (7.2.4).
 pub const VERSION: u8 = 1;
 
+/// A lifetime counts in these (7.2.5).
+pub const LIFETIME_UNIT: Duration = Duration::from_millis(500);
+
 const SEGMENTATION_PERMITTED: u8 = 0x80;
 const MORE_SEGMENTS: u8 = 0x40;
 const ERROR_REPORT: u8 = 0x20;
@@ -27,6 +31,8 @@ const ERROR_REPORT: u8 = 0x20;
 const SEGMENTATION_OCTETS: usize = 6;
 /// Octets before the addresses.
 const FIXED_OCTETS: usize = 9;
+/// Where the flags stand.
+pub(crate) const FLAGS_AT: usize = 4;
 /// Where the checksum stands.
 pub(crate) const CHECKSUM_AT: usize = 7;
 

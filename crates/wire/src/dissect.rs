@@ -6,12 +6,16 @@
 //! Both take frames that a capture cut: lengths are held against what the frame had, contents end where
 //! the capture does, and a header beyond that is missing, not malformed.
 //!
-//! Left out: reassembly of CLNP segments; IP and what rides on it; the bodies of ES-IS and IS-IS.
+//! Left out: putting CLNP segments together, which is the meter's; IP and what rides on it; the bodies of ES-IS and IS-IS.
+
+#[cfg(test)]
+mod tests;
 
 use crate::addr::{Mac, Nsap, Sap};
 use crate::read::Malformed;
 use crate::{clnp, llc, mac, snap, tp};
 use core::fmt;
+use core::time::Duration;
 use smallvec::SmallVec;
 
 /// Why a frame has no NSDU of which a capture kept too little.
@@ -72,8 +76,23 @@ pub struct Nsdu<'a> {
     pub octets: &'a [u8],
     /// Octets of the TPDUs that the capture cut off.
     pub missing_octets: usize,
-    /// Whether this is only a segment of an NSDU.
-    pub segmented: bool,
+    /// Which part of an NSDU this is, where it is not the whole.
+    pub segment: Option<Segment>,
+}
+
+/// Where in its NSDU a segment belongs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Segment {
+    /// Which of the NSDUs between these two addresses.
+    pub identifier: u16,
+    /// Octets of the NSDU before it.
+    pub offset: usize,
+    /// Octets of the whole NSDU.
+    pub nsdu_octets: usize,
+    /// Whether others follow it.
+    pub more: bool,
+    /// How long the NSDU may still live.
+    pub lifetime: Duration,
 }
 
 /// Why a frame carries no TPDUs.
@@ -167,8 +186,29 @@ fn is_datagram(pdu: &llc::Pdu<'_>) -> bool {
 }
 
 /// Whether an NSDU is of the connectionless transport protocol, which shares NSAPs with the other.
-const fn is_unit_data(nsdu: &[u8]) -> bool {
+#[must_use]
+pub const fn is_unit_data(nsdu: &[u8]) -> bool {
     matches!(nsdu, [_, UNIT_DATA, ..])
+}
+
+/// Where a segment belongs; nothing of a PDU that is whole.
+fn segment(pdu: &clnp::Pdu<'_>) -> Result<Option<Segment>, NoNsdu> {
+    if !pdu.is_segment() {
+        return Ok(None);
+    }
+    let malformed = |field, offset| NoNsdu::Malformed(Malformed { field, offset });
+    // RFC 994 7.2.6: where segmentation is not permitted, no segments follow.
+    let part = pdu.segmentation.ok_or(malformed("flags and type", clnp::FLAGS_AT))?;
+    let nsdu_octets = usize::from(part.total_octets)
+        .checked_sub(pdu.header_octets)
+        .ok_or(malformed("total length", pdu.header_octets - pdu.options.len() - 2))?;
+    Ok(Some(Segment {
+        identifier: part.identifier,
+        offset: usize::from(part.offset),
+        nsdu_octets,
+        more: pdu.more_segments,
+        lifetime: clnp::LIFETIME_UNIT * u32::from(pdu.lifetime),
+    }))
 }
 
 fn within(why: NoNsdu, octets: usize) -> NoNsdu {
@@ -193,7 +233,7 @@ fn network<'a>(
             destination_nsap: Nsap::default(),
             octets,
             missing_octets: missing(original_octets - 1, octets),
-            segmented: false,
+            segment: None,
         },
         Some((&clnp::CLNP, _)) => {
             let pdu = clnp::Pdu::decode_cut(npdu, original_octets).map_err(NoNsdu::Malformed)?;
@@ -216,7 +256,7 @@ fn network<'a>(
                 destination_nsap: pdu.destination,
                 octets: pdu.data,
                 missing_octets: missing(whole, pdu.data),
-                segmented: pdu.is_segment(),
+                segment: segment(&pdu)?,
             }
         }
         Some((&clnp::ES_IS, _)) => return Err(NoNsdu::Foreign("ES-IS")),
@@ -227,7 +267,7 @@ fn network<'a>(
             return Err(NoNsdu::Malformed(Malformed { field, offset: 0 }));
         }
     };
-    if is_unit_data(nsdu.octets) && !nsdu.segmented {
+    if nsdu.segment.is_none() && is_unit_data(nsdu.octets) {
         return Err(NoNsdu::Foreign("connectionless transport"));
     }
     Ok(nsdu)
@@ -424,164 +464,5 @@ fn is_cut_header(nsdu: &[u8], offset: usize) -> bool {
         // 255 is reserved, and less than 2 is no TPDU's, whatever follows.
         Some([indicator @ 2..=254, rest @ ..]) => rest.len() < usize::from(*indicator),
         Some(_) => false,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const MAC: [u8; 12] = [2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1];
-
-    fn frame(rest: &[u8]) -> Vec<u8> {
-        [&MAC[..], rest].concat()
-    }
-
-    // Length 14: LLC fe fe 03, inactive 00, DT with five octets; then padding.
-    const DT: [u8; 18] =
-        [0, 14, 0xFE, 0xFE, 3, 0, 4, 0xF0, 2, 2, 0x80, b'h', b'e', b'l', b'l', b'o', 0, 0];
-
-    #[test]
-    fn a_frame_prints_a_line_per_layer() {
-        let octets = frame(&DT);
-        assert_eq!(
-            dissect(Link::Ethernet, &octets).to_string(),
-            "MAC 02:00:00:00:00:01>02:00:00:00:00:02 length=14 padding=2\n\
-             LLC fe>fe UI 11 octets\n\
-             CLNP inactive\n\
-             TP DT 0x0202 nr=0 eot 5 octets"
-        );
-    }
-
-    #[test]
-    fn a_fault_keeps_what_came_before_it_and_counts_from_the_start_of_the_frame() {
-        let mut octets = frame(&DT);
-        octets[18] = 0x20;
-        assert_eq!(
-            dissect(Link::Ethernet, &octets).to_string(),
-            "MAC 02:00:00:00:00:01>02:00:00:00:00:02 length=14 padding=2\n\
-             LLC fe>fe UI 11 octets\n\
-             CLNP inactive\n\
-             malformed length indicator at octet 18"
-        );
-    }
-
-    #[test]
-    fn a_frame_without_any_layer_prints_its_fault_alone() {
-        let dissection = dissect(Link::Ethernet, &[2, 0]);
-        assert_eq!(dissection.to_string(), "malformed destination address at octet 0");
-    }
-
-    #[test]
-    fn octets_are_counted_as_the_paper_counts_them() {
-        // 14 of MAC and 3 of LLC make the 17 octets of link header; one octet is the network header.
-        let octets = frame(&DT);
-        let levels = levels(Link::Ethernet, &octets, octets.len());
-        assert_eq!((levels.lpdu_octets, levels.npdu_octets), (Some(28), Some(11)));
-        let nsdu = levels.nsdu.unwrap();
-        assert_eq!((nsdu.octets.len(), nsdu.missing_octets), (10, 0));
-        assert_eq!((nsdu.source, nsdu.destination), (Mac::local(1), Mac::local(2)));
-    }
-
-    #[test]
-    fn a_capture_that_cuts_frames_short_still_counts_what_was_sent() {
-        let octets = frame(&DT);
-        let levels = levels(Link::Ethernet, &octets[..24], octets.len());
-        assert_eq!((levels.lpdu_octets, levels.npdu_octets), (Some(28), Some(11)));
-        let nsdu = levels.nsdu.unwrap();
-        assert_eq!((nsdu.octets, nsdu.missing_octets), (&[4, 0xF0, 2, 2, 0x80, b'h'][..], 4));
-    }
-
-    #[test]
-    fn what_is_not_transport_says_what_it_is() {
-        let why = |rest: &[u8]| {
-            let octets = frame(rest);
-            levels(Link::Ethernet, &octets, octets.len()).nsdu.map(|_| ()).unwrap_err()
-        };
-        assert_eq!(why(&[8, 0, 69]), NoNsdu::Foreign("EtherType"));
-        assert_eq!(why(&[0, 4, 0x42, 0x42, 3, 0]), NoNsdu::Foreign("SAP"));
-        assert_eq!(why(&[0, 3, 0xFE, 0xFE, 0xAF]), NoNsdu::Foreign("LLC control"));
-        assert_eq!(why(&[0, 3, 0xFE, 0xFF, 3]), NoNsdu::Foreign("LLC control"), "a response");
-        assert_eq!(why(&[0, 4, 0xFE, 0xFE, 3, 0x83]), NoNsdu::Foreign("IS-IS"));
-        let unit_data = [0, 7, 0xFE, 0xFE, 3, 0, 1, 0x40, b'x'];
-        assert_eq!(why(&unit_data), NoNsdu::Foreign("connectionless transport"));
-        let malformed = |field, offset| NoNsdu::Malformed(Malformed { field, offset });
-        assert_eq!(why(&[0, 2, 0xFE, 0xFE]), malformed("control", 16));
-        assert_eq!(why(&[0, 3, 0xFE, 0xFE, 3]), malformed("network layer protocol identifier", 17));
-        assert_eq!(levels(Link::Other(147), &[], 0).nsdu, Err(NoNsdu::Foreign("link type")));
-    }
-    #[test]
-    fn an_ipx_packet_without_llc_is_no_lpdu() {
-        // Checksum FFFF (unused), length 30.
-        let octets = frame(&[0, 4, 0xFF, 0xFF, 0, 30]);
-        let levels = levels(Link::Ethernet, &octets, octets.len());
-        assert_eq!((levels.lpdu_octets, levels.npdu_octets), (None, None));
-        assert_eq!(levels.nsdu, Err(NoNsdu::Foreign("IPX without LLC")));
-    }
-
-    #[test]
-    fn headers_that_were_not_captured_are_not_called_malformed() {
-        let octets = frame(&DT);
-        for captured in 0..18 {
-            let levels = levels(Link::Ethernet, &octets[..captured], octets.len());
-            assert_eq!(levels.nsdu, Err(NoNsdu::Foreign(CUT)), "{captured} octets captured");
-            let dissection = dissect_cut(Link::Ethernet, &octets[..captured], octets.len());
-            assert_eq!(dissection.fault, None, "{captured} octets captured");
-            let missing = octets.len() - captured;
-            assert_eq!(dissection.layers.last(), Some(&Layer::Missing(missing)));
-        }
-        // A length that reaches past the end of the frame is wrong however much was captured.
-        let mut octets = octets;
-        octets[13] = 17;
-        let malformed = Malformed { field: "length", offset: 12 };
-        let levels = levels(Link::Ethernet, &octets[..16], octets.len());
-        assert_eq!(levels.nsdu, Err(NoNsdu::Malformed(malformed)));
-        assert_eq!(dissect_cut(Link::Ethernet, &octets[..16], 30).fault, Some(malformed));
-    }
-
-    #[test]
-    fn a_cut_frame_prints_what_is_there() {
-        let octets = frame(&DT);
-        assert_eq!(
-            dissect_cut(Link::Ethernet, &octets[..25], octets.len()).to_string(),
-            "MAC 02:00:00:00:00:01>02:00:00:00:00:02 length=14\n\
-             LLC fe>fe UI 8 octets\n\
-             CLNP inactive\n\
-             TP DT 0x0202 nr=0 eot 2 octets\n\
-             5 octets not captured"
-        );
-    }
-
-    /// 13 octets of CLNP from NSAP 4a to 49, all plain; then an AK.
-    const CLNP: [u8; 18] = [0x81, 13, 1, 2, 0x1C, 0, 18, 0, 0, 1, 0x49, 1, 0x4A, 4, 0x63, 1, 1, 2];
-
-    #[test]
-    fn a_network_pdu_that_every_receiver_discards_has_no_tpdus() {
-        let why = |clnp: [u8; 18]| {
-            let octets = frame(&[&[0, 21, 0xFE, 0xFE, 3][..], &clnp].concat());
-            levels(Link::Ethernet, &octets, octets.len()).nsdu.map(|nsdu| nsdu.octets.len())
-        };
-        assert_eq!(why(CLNP), Ok(5));
-        let mut sealed = CLNP;
-        clnp::seal(&mut sealed[..13]);
-        assert_eq!(why(sealed), Ok(5));
-        sealed[3] = 1;
-        let malformed = Malformed { field: "network header checksum", offset: 14 + 3 + 7 };
-        assert_eq!(why(sealed), Err(NoNsdu::Malformed(malformed)));
-        let mut version = CLNP;
-        version[2] = 2;
-        assert_eq!(why(version), Err(NoNsdu::Foreign("CLNP version")));
-    }
-
-    #[test]
-    fn a_segment_is_not_taken_for_tpdus() {
-        let mut part = CLNP;
-        part[4] = 0xDC;
-        // SP is set, so that the last 5 octets and one more are the segmentation part.
-        (part[1], part[6]) = (19, 19);
-        let octets = frame(&[&[0, 22, 0xFE, 0xFE, 3][..], &part, &[9]].concat());
-        assert!(levels(Link::Ethernet, &octets, octets.len()).nsdu.unwrap().segmented);
-        let dissection = dissect(Link::Ethernet, &octets);
-        assert_eq!(dissection.layers.last(), Some(&Layer::Segment(&[])));
     }
 }

@@ -2,8 +2,7 @@
 //!
 //! Definition: what link PDUs carry for the ISO network layer (SAP FE): CLNP, full or inactive,
 //! header and what it carries. Bias: routing PDUs of ES-IS and IS-IS count too; the segments of a
-//! segmented PDU count one by one, and their TPDUs are not read; the checksum of the header is not
-//! verified.
+//! segmented PDU count one by one; the checksum of the header is not verified.
 
 use super::Measure;
 use crate::sight::Sight;

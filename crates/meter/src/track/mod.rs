@@ -10,7 +10,7 @@
 //! not close holes among its DTs. A CR that was delayed past the end of its connection is a new
 //! one.
 //!
-//! Left out: reassembly of segmented NPDUs; classes 0 and 1, whose DTs name no connection.
+//! Left out: classes 0 and 1, whose DTs name no connection.
 
 mod acknowledgement;
 mod connection;
