@@ -1,5 +1,6 @@
 //! What a host's messaging service counts, for the counts of a sample.
 
+use stack::clnp::Subset;
 use stack::profile::Host;
 use std::collections::BTreeMap;
 
@@ -17,5 +18,21 @@ pub(crate) fn add_messaging(host: &Host, counts: &mut BTreeMap<String, u64>) {
         ("synchronizations", link.synchronizations),
     ] {
         *counts.entry(format!("messages.{name}")).or_insert(0) += count;
+    }
+}
+
+/// Adds what the network layer of a host counted, if it sends full headers.
+pub(crate) fn add_network(host: &Host, counts: &mut BTreeMap<String, u64>) {
+    if host.network().params().subset == Subset::Inactive {
+        return;
+    }
+    let counters = host.network().counters();
+    for (name, count) in [
+        ("segments", counters.segments_sent),
+        ("discarded", counters.discarded.values().sum()),
+        ("reported", counters.reported.values().sum()),
+        ("too-long", counters.too_long),
+    ] {
+        *counts.entry(format!("network.{name}")).or_insert(0) += count;
     }
 }

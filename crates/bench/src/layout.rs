@@ -51,6 +51,7 @@ pub fn lay_out(scenario: &Scenario, seed: u64) -> Layout {
     let total = stations.len() + usize::try_from(background).unwrap_or(0);
     let named = stations.iter().map(|s| (s.name.clone(), s.position, s.profile));
     let others = (1..=background).map(|i| (format!("background-{i}"), None, None));
+    let lsdu_octets = scenario.medium.most_lsdu_octets();
     let messaging = scenario.has_messages().then(|| messaging_on(&scenario.medium));
     let speaks = |name: &str| {
         let messages = scenario.flows.iter().filter(|flow| flow.service == Service::Message);
@@ -62,7 +63,8 @@ pub fn lay_out(scenario: &Scenario, seed: u64) -> Layout {
         .map(|(index, (name, position, profile))| Place {
             host: HostParams {
                 address: address(index),
-                transport: scenario.transport.params(),
+                transport: scenario.transport_on(lsdu_octets),
+                network: scenario.network.params(address(index), lsdu_octets),
                 last_reference: Stream::named(seed, &format!("station/{name}/reference"))
                     .below(0x1_0000) as u16,
                 accepts: true,

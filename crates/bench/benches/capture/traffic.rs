@@ -11,12 +11,13 @@ use sim::medium::framing::Framing;
 use sim::medium::ideal::{Ideal, Params as IdealParams};
 use sim::tap::Tap;
 use sim::world::World;
+use stack::clnp;
 use stack::fault::{Faults, Plan};
 use stack::load::{Flow, FlowId, Pattern, Service};
 use stack::profile::{Host, HostParams};
 use stack::tp4::Params;
 use std::io::{self, Write};
-use wire::addr::Mac;
+use wire::addr::{Mac, Nsap};
 use wire::dissect::Link;
 use wire::pcap::Writer;
 use wire::time::Instant;
@@ -79,6 +80,7 @@ fn host(number: u32) -> Host {
     let params = HostParams {
         address: Mac::local(number + 1),
         transport: transport(pair),
+        network: clnp::Params::inactive(Nsap::of_station(Mac::local(number + 1))),
         last_reference: number as u16 * 1_000,
         accepts: !calls,
         saps: Vec::new(),

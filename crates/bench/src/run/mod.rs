@@ -12,7 +12,7 @@ mod stations;
 pub use parallel::{Plan, run_all};
 
 use crate::collect::Clocks;
-use crate::counters::add_messaging;
+use crate::counters::{add_messaging, add_network};
 use crate::layout::{Layout, collector, lay_out, patience, seed_of};
 use crate::sample::{Origin, Sample};
 use crate::scenario::{self, Point};
@@ -179,6 +179,7 @@ fn simulate_on<M: Medium, S: Hosted>(
     let mut counts = BTreeMap::new();
     count(&world, &mut counts);
     for host in world.stations() {
+        add_network(host.host(), &mut counts);
         add_messaging(host.host(), &mut counts);
     }
     Ok(Ran { collector, ended_at: now, complete, counts })

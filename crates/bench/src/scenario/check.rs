@@ -2,9 +2,11 @@
 //! not exceed the medium.
 
 use super::fields::Placed;
+use super::network::LONGEST_LIFETIME;
 use super::problem::{Problem, meant};
 use super::{
-    Background, Flow, LLC_OCTETS, Medium, Pattern, Scenario, Service, Share, Size, Span, Warmup,
+    Background, Flow, LLC_OCTETS, Medium, Pattern, Protocol, Scenario, Service, Share, Size, Span,
+    Warmup,
 };
 use core::ops::Range;
 use sim::medium::{csma_cd, token_ring};
@@ -25,8 +27,6 @@ const LONGEST_REPLY_OCTETS: u64 = 65_534;
 const RING_RATES: [BitRate; 2] = [BitRate::mbps(4), BitRate::mbps(16)];
 /// The highest priority of a message.
 const HIGHEST_PRIORITY: u64 = 7;
-/// The inactive subset of CLNP, in front of a TPDU.
-const CLNP_OCTETS: u64 = 1;
 /// The longest message over a connection.
 const LONGEST_MESSAGE_OCTETS: u64 = 1 << 30;
 
@@ -39,6 +39,7 @@ pub(super) fn check(scenario: &Scenario, document: &Placed<'_>, problems: &mut V
         checker.flow(index, flow);
     }
     checker.transport();
+    checker.network();
     checker.faults();
     checker.medium();
     if let Some(background) = &scenario.background {
@@ -271,15 +272,16 @@ impl Checker<'_, '_> {
 
     fn transport(&mut self) {
         let transport = &self.scenario.transport;
-        let lan = super::Transport::lan();
         let tpdu = transport.tpdu.0;
-        let most = self.scenario.medium.most_lsdu_octets().saturating_sub(CLNP_OCTETS);
-        let most = most.min(lan.params().nsdu_octets as u64);
+        let lsdu_octets = self.scenario.medium.most_lsdu_octets();
+        let most = self.scenario.transport_on(lsdu_octets).nsdu_octets as u64;
         if !tpdu.is_power_of_two() || !(128..=8_192).contains(&tpdu) {
             self.error("transport.tpdu", "a TPDU has 128, 256, 512, 1024, 2048, 4096 or 8192 B");
         } else if tpdu > most {
             let message = format!("a TPDU of {tpdu} B does not fit into a frame of the LAN");
-            self.error("transport.tpdu", message);
+            let problem = Problem::error(self.place("transport.tpdu"), message);
+            let help = "network = { protocol = \"clnp\" } cuts it into segments";
+            self.problems.push(problem.help(help));
         }
         let most = if transport.extended { u64::from(u16::MAX) } else { 15 };
         if !(1..=most).contains(&transport.window) {
@@ -303,6 +305,23 @@ impl Checker<'_, '_> {
         if transport.w >= transport.i && transport.i != Span(core::time::Duration::ZERO) {
             let message = "W must be shorter than I, or idle connections are given up";
             self.error("transport.w", message);
+        }
+    }
+
+    fn network(&mut self) {
+        let scenario = self.scenario;
+        let lifetime = scenario.network.lifetime;
+        self.above_zero("network.lifetime", nanos(lifetime.0));
+        if lifetime.0 > LONGEST_LIFETIME {
+            let message = format!("a PDU lives at most {}", Span(LONGEST_LIFETIME));
+            self.error("network.lifetime", message);
+        }
+        let (life, m) = (Span(scenario.network.life()), scenario.transport.m);
+        if scenario.network.protocol == Protocol::Clnp && life > m {
+            let message = format!("a PDU may live for {life}, and M is only {m}");
+            let problem = Problem::warning(self.place("network.lifetime"), message);
+            let help = "an NSDU that outlives `transport.m` can be taken for a later one";
+            self.problems.push(problem.help(help));
         }
     }
 

@@ -7,6 +7,7 @@
 mod check;
 pub(crate) mod fields;
 mod medium;
+mod network;
 mod parse;
 mod problem;
 mod quantity;
@@ -15,6 +16,7 @@ mod vary;
 
 pub use check::bits_due_per_second;
 pub use medium::Medium;
+pub use network::{Network, Protocol};
 pub use problem::{Problem, ScenarioError, Severity, Source, meant};
 pub use quantity::{Length, NotAQuantity, Rate, Share, Size, Span};
 pub use transport::{Acknowledge, Credit, Retransmit, Timer, Transport};
@@ -25,7 +27,7 @@ use core::time::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 use stack::messaging::Priority;
-use stack::{fault, load};
+use stack::{fault, load, tp4};
 use std::collections::BTreeMap;
 
 /// The version of the file format that this program reads and writes.
@@ -67,6 +69,9 @@ pub struct Scenario {
     /// What departs from the class 4 transport's values for a LAN.
     #[schemars(with = "Option<Transport>")]
     pub transport: Transport,
+    /// What stands between the transport and the link: the inactive subset of CLNP if not given.
+    #[schemars(with = "Option<Network>")]
+    pub network: Network,
     /// Stations with a name of their own.
     #[serde(rename = "station", skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Option<Vec<Station>>")]
@@ -443,6 +448,17 @@ impl Scenario {
             })
         });
         self.named_stations.iter().cloned().chain(numbered).collect()
+    }
+
+    /// The transport's parameters on a LAN with LSDUs of so many octets: no NSDU is longer than the
+    /// network takes, nor without segments than the transport makes on 802.3.
+    #[must_use]
+    pub fn transport_on(&self, lsdu_octets: u64) -> tp4::Params {
+        let params = self.transport.params();
+        let most = usize::try_from(self.network.nsdu_octets(lsdu_octets)).unwrap_or(usize::MAX);
+        let segments = self.network.protocol == Protocol::Clnp && self.network.segmentation;
+        let nsdu_octets = if segments { most } else { most.min(params.nsdu_octets) };
+        tp4::Params { nsdu_octets, ..params }
     }
 
     /// Whether any flow goes over the messaging service.

@@ -4,8 +4,8 @@ use super::fields::{Fields, Placed, Read, pick};
 use super::problem::Problem;
 use super::quantity::{Rate, Share, Size, Span};
 use super::{
-    Background, Burst, DamageKind, Faults, Flow, Group, Medium, Pattern, ProfileName, Scenario,
-    Service, Station, Stop, Transport, VERSION, Warmup,
+    Background, Burst, DamageKind, Faults, Flow, Group, Medium, Network, Pattern, ProfileName,
+    Scenario, Service, Station, Stop, Transport, VERSION, Warmup,
 };
 use crate::profile;
 use core::time::Duration;
@@ -32,6 +32,7 @@ pub(super) fn scenario(document: &Placed<'_>, problems: &mut Vec<Problem>) -> Op
     let medium = fields.required("medium", problems);
     let faults = fields.optional("faults", problems);
     let transport = fields.optional("transport", problems);
+    let network = fields.optional("network", problems);
     let named_stations = fields.optional("station", problems);
     let stations = fields.optional("stations", problems);
     let flows = fields.optional("flow", problems);
@@ -47,6 +48,7 @@ pub(super) fn scenario(document: &Placed<'_>, problems: &mut Vec<Problem>) -> Op
         medium: medium?,
         faults: faults.unwrap_or(Faults::NONE),
         transport: transport.unwrap_or_else(Transport::lan),
+        network: network.unwrap_or_else(Network::inactive),
         named_stations: named_stations.unwrap_or_default(),
         stations,
         flows: flows.unwrap_or_default(),

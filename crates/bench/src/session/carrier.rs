@@ -4,12 +4,14 @@ use super::SessionError;
 use super::iso_tcp::IsoWay;
 use super::party::Party;
 use super::way::Way;
+use crate::counters::add_network;
 use core::sync::atomic::AtomicBool;
 use live::runner::{Control, Runner, Stopped};
 use stack::load::{Flow, Record};
 use stack::machine::Deadline;
 use stack::profile::{Host, NetworkHost, Unitdata};
 use stack::{station::Station as _, tp4};
+use std::collections::BTreeMap;
 use wire::addr::Mac;
 use wire::rendezvous::Limits;
 use wire::time::Instant;
@@ -27,6 +29,8 @@ pub(super) trait Users {
     fn deadline(&self) -> Option<Deadline>;
     /// What its transport has counted; what a class does not have is zero.
     fn counters(&self) -> tp4::Counters;
+    /// Adds what its network layer has counted, if it has one that counts.
+    fn add_network(&self, counts: &mut BTreeMap<String, u64>);
 }
 
 impl Users for Host {
@@ -69,6 +73,10 @@ impl Users for Host {
     fn counters(&self) -> tp4::Counters {
         self.transport().counters().clone()
     }
+
+    fn add_network(&self, counts: &mut BTreeMap<String, u64>) {
+        add_network(self, counts);
+    }
 }
 
 impl Users for NetworkHost {
@@ -107,6 +115,8 @@ impl Users for NetworkHost {
     fn deadline(&self) -> Option<Deadline> {
         stack::network::NetworkUser::deadline(self)
     }
+
+    fn add_network(&self, _: &mut BTreeMap<String, u64>) {}
 
     fn counters(&self) -> tp4::Counters {
         let own = Self::counters(self);

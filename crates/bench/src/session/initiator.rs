@@ -85,7 +85,8 @@ struct Initiator<'a, 'b, C: Carrier> {
 pub fn measure(way: &mut Way, order: Order<'_>) -> Result<Measured, SessionError> {
     let params = HostParams {
         address: way.addr(),
-        transport: order.point.scenario.transport.params(),
+        transport: order.point.scenario.transport_on(LONGEST_LSDU_OCTETS),
+        network: order.point.scenario.network.params(way.addr(), LONGEST_LSDU_OCTETS),
         // References of a process that ran before may still be frozen over there.
         last_reference: (clock::now().as_nanos() / 1_000) as u16,
         accepts: true,
@@ -331,6 +332,8 @@ impl<C: Carrier> Initiator<'_, '_, C> {
             ("t1", transport.t1),
         ];
         let named = counts.into_iter().map(|(name, count)| (name.to_owned(), count));
+        let mut counts: BTreeMap<_, _> = named.collect();
+        self.party.host.add_network(&mut counts);
         Sample {
             title: scenario.title.clone(),
             scenario_hash: self.order.scenario_hash.to_owned(),
@@ -343,7 +346,7 @@ impl<C: Carrier> Initiator<'_, '_, C> {
             ended_at_ns: nanos(took),
             complete,
             flows,
-            counts: named.collect::<BTreeMap<_, _>>(),
+            counts,
         }
     }
 }

@@ -6,7 +6,7 @@
 use super::SessionError;
 use crate::PROGRAM_VERSION;
 use crate::collect::{Clocks, Collector};
-use crate::counters::add_messaging;
+use crate::counters::{add_messaging, add_network};
 use crate::layout::{Layout, collector, lay_out, patience, seed_of};
 use crate::sample::{FlowSample, Origin, Sample};
 use crate::scenario::Point;
@@ -38,7 +38,8 @@ struct Brought {
     overrun: u64,
     sent: u64,
     t1: u64,
-    messaging: BTreeMap<String, u64>,
+    /// What its network layer and its messaging service counted.
+    counted: BTreeMap<String, u64>,
 }
 
 /// Measures one replication of a point in this process. Ends early, with what there is, once `stop` is
@@ -123,7 +124,7 @@ fn gather(
     for station in brought {
         let station = station.map_err(|_| SessionError::Broken)??;
         records.extend(station.records);
-        for (name, value) in station.messaging {
+        for (name, value) in station.counted {
             *counts.entry(name).or_insert(0) += value;
         }
         for (name, value) in
@@ -178,7 +179,8 @@ fn run_station(
     let t1 = host.transport().counters().t1;
     debug_assert_eq!(host.addr(), port.addr());
     let counts = port.counts();
-    let mut messaging = BTreeMap::new();
-    add_messaging(&host, &mut messaging);
-    Ok(Brought { records, overrun: counts.overrun, sent: counts.sent, t1, messaging })
+    let mut counted = BTreeMap::new();
+    add_network(&host, &mut counted);
+    add_messaging(&host, &mut counted);
+    Ok(Brought { records, overrun: counts.overrun, sent: counts.sent, t1, counted })
 }

@@ -10,6 +10,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use live::clock;
 use live::runner::Control;
+use stack::clnp;
 use stack::load::{Event, FlowId, Record};
 use stack::messaging;
 use stack::profile::{Framing, Host, HostParams};
@@ -17,13 +18,18 @@ use stack::rendezvous::{self, Indication, Request};
 use stack::tp4;
 use stats::histogram::Histogram;
 use std::collections::BTreeMap;
-use wire::addr::Mac;
+use wire::addr::{Mac, Nsap};
 use wire::rendezvous::report::Arrival;
 use wire::rendezvous::{Counts, Limits, SAP, text};
 use wire::time::{Instant, nanos};
 
 /// Messages of a flow that are told apart from duplicates; later ones count as new.
 const TOLD_APART: u32 = 1 << 26;
+
+/// The largest TPDU that class 4 can agree on.
+const LARGEST_TPDU_OCTETS: usize = 8_192;
+/// Callers that are answered under full headers if that is how they call.
+const IN_KIND: usize = 16;
 
 /// How long a peer that reads what arrived may be silent.
 const READING: Duration = Duration::from_secs(1);
@@ -124,9 +130,12 @@ impl Responder {
     /// A station on this way that takes as much as the way offers.
     #[must_use]
     pub fn new(way: Way, transport: &Transport) -> Self {
+        let nsap = Nsap::of_station(way.addr());
         let params = HostParams {
             address: way.addr(),
-            transport: transport.params(),
+            // It takes TPDUs of any size, and sends none longer than a frame.
+            transport: tp4::Params { tpdu_octets: LARGEST_TPDU_OCTETS, ..transport.params() },
+            network: clnp::Params { in_kind: IN_KIND, ..clnp::Params::inactive(nsap) },
             last_reference: (clock::now().as_nanos() / 1_000) as u16,
             accepts: true,
             saps: vec![SAP],

@@ -1,6 +1,6 @@
 //! Live runs: a whole scenario in this process, and two ends that agree over UDP on loopback.
 
-use bench::scenario::{self, Study, Transport};
+use bench::scenario::{self, Setting, Study, Transport, Values};
 use bench::session::way::{Way, WayParams, Wire, faults, udp_station};
 use bench::session::{SessionError, initiator, local, responder::Responder};
 use core::sync::atomic::AtomicBool;
@@ -10,6 +10,10 @@ use std::net::{SocketAddr, UdpSocket};
 use std::thread;
 
 fn study(flow: &str) -> Study {
+    study_with(flow, &[])
+}
+
+fn study_with(flow: &str, settings: &[Setting]) -> Study {
     let text = format!(
         r#"
 version = 1
@@ -29,7 +33,7 @@ service = "class-4"
 {flow}
 "#
     );
-    scenario::load(&text, "session.toml").unwrap_or_else(|error| panic!("{error}"))
+    scenario::load_with(&text, "session.toml", settings).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// An address nobody uses now.
@@ -94,6 +98,43 @@ fn two_ends_agree_and_count_the_same_with_and_without_loss() {
         // Both ends are in this process: the delay is known, and of each message.
         assert_eq!(served.delay.count(), 300);
     }
+}
+
+#[test]
+fn a_responder_takes_long_tpdus_in_segments_and_answers_in_kind() {
+    let settings = [("network.protocol", "clnp"), ("transport.tpdu", "8192 B")];
+    let settings = settings.map(|(path, value)| Setting {
+        path: path.to_owned(),
+        values: Values::List(vec![value.to_owned()]),
+    });
+    let flow = "pattern = { kind = \"maximum-rate-request\", reply = \"4000 B\" }\nsize = \"9000 B\"\n\
+                messages = 50";
+    let study = study_with(flow, &settings);
+    let (here, there) = (free_address(), free_address());
+    let responder_way = way(there, None, 0.0);
+    let responder = thread::spawn(move || {
+        let mut responder = Responder::new(responder_way, &Transport::lan());
+        let until = clock::now() + Duration::from_secs(60);
+        responder.serve(until, &AtomicBool::new(false)).unwrap()
+    });
+    let mut way = way(here, Some(there), 0.0);
+    let order = initiator::Order {
+        point: &study.points[0],
+        scenario_hash: "hash",
+        replication: 0,
+        peer: udp_station(there),
+        stop: &AtomicBool::new(false),
+        progress: &mut |_| {},
+    };
+    let measured = initiator::measure(&mut way, order).unwrap();
+    let served = responder.join().unwrap().expect("nobody called");
+    assert!(served.complete);
+    let flow = &measured.sample.flows[0];
+    assert_eq!((flow.sent, flow.delivered, flow.answered, flow.lost), (50, 50, 50, 0));
+    // 9,000 octets: a DT of 8,192 with its header in six segments, and one of some 830 in one PDU.
+    assert!(measured.sample.counts["network.segments"] >= 50 * 6);
+    assert_eq!(measured.sample.counts["network.discarded"], 0);
+    assert_eq!(measured.sample.counts["network.reported"], 0);
 }
 
 #[test]

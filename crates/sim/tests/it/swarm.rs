@@ -16,13 +16,14 @@ use sim::medium::faulty::Faulty;
 use sim::medium::framing::Framing;
 use sim::medium::ideal::{Ideal, Params as IdealParams};
 use sim::world::World;
+use stack::clnp;
 use stack::fault::{Corruption, Damage, Delay, Duplication, Faults, Plan, Reordering};
 use stack::load::{Event, Flow, FlowId, Pattern, Service};
 use stack::profile::{Host, HostParams};
 use stack::tp4::{Acknowledgement, Counters, Credit, Params, Retransmission, RetransmissionTimer};
 use stats::rng::Stream;
 use std::collections::BTreeMap;
-use wire::addr::Mac;
+use wire::addr::{Mac, Nsap};
 use wire::time::Instant;
 use wire::units::BitRate;
 
@@ -30,6 +31,7 @@ const SEEDS: u64 = 300;
 
 /// What a seed stands for.
 struct Case {
+    network: clnp::Params,
     transport: Params,
     flows: Vec<Flow>,
     plan: Plan,
@@ -74,6 +76,31 @@ fn transport(draw: &mut Stream) -> Params {
         queue_octets: 8_000,
         ..Params::lan()
     }
+}
+
+/// Half of the cases have full headers, and half of those TPDUs that go in segments.
+fn network(draw: &mut Stream, transport: Params) -> (clnp::Params, Params) {
+    let inactive = clnp::Params::inactive(Nsap::default());
+    if draw.chance(0.5) {
+        return (inactive, transport);
+    }
+    let segmentation = draw.chance(0.5);
+    // The checksum of TPDUs does not cover addresses, so that a damaged header must be known.
+    let subset = clnp::Subset::Full { checksum: true, segmentation, error_report: true };
+    // An NSDU may live for one unit in reassembly and for as long as before on its way. L grows by
+    // twice what M does.
+    let unit = wire::clnp::LIFETIME_UNIT;
+    let network = clnp::Params { subset, lifetime: unit, ..inactive };
+    let (tpdu_octets, nsdu_octets) =
+        if segmentation { (8_192, 8_192) } else { (transport.tpdu_octets, 1_497 - 31) };
+    let transport = Params {
+        tpdu_octets,
+        nsdu_octets,
+        nsdu_lifetime: transport.nsdu_lifetime + unit,
+        reference_time: transport.reference_time + 2 * unit,
+        ..transport
+    };
+    (network, transport)
 }
 
 fn plan(draw: &mut Stream, lifetime: Duration) -> Plan {
@@ -130,19 +157,26 @@ fn case(seed: u64) -> Case {
     let mut draw = Stream::named(seed, "swarm");
     let transport = transport(&mut draw);
     let plan = plan(&mut draw, transport.nsdu_lifetime);
-    let flows = (1..=1 + draw.below(4) as u16).map(|id| flow(&mut draw, id)).collect();
+    let mut flows: Vec<Flow> =
+        (1..=1 + draw.below(4) as u16).map(|id| flow(&mut draw, id)).collect();
+    let (network, transport) = network(&mut Stream::named(seed, "network"), transport);
+    if transport.nsdu_octets > Params::lan().nsdu_octets {
+        flows.iter_mut().for_each(|flow| flow.size_octets *= 5);
+    }
     let restart =
         draw.chance(0.1).then(|| Instant::from_nanos(60_000_000 + draw.below(1_000_000_000)));
     let connections = if draw.chance(0.1) { 1 } else { 100 };
     let rate = BitRate::mbps(if draw.chance(0.5) { 10 } else { 1_000 });
-    Case { transport, flows, plan, restart, rate, connections }
+    Case { network, transport, flows, plan, restart, rate, connections }
 }
 
 fn host(number: u32, case: &Case, last_reference: u16) -> Host {
     let connections = if number == 2 { case.connections } else { 100 };
+    let address = Nsap::of_station(Mac::local(number));
     let params = HostParams {
         address: Mac::local(number),
         transport: Params { connections, ..case.transport.clone() },
+        network: clnp::Params { address, ..case.network.clone() },
         last_reference,
         accepts: number == 2,
         saps: Vec::new(),
@@ -181,7 +215,7 @@ fn collect(host: &mut Host, seen: &mut Seens, sender: bool) -> Result<(), String
 }
 
 /// Runs a seed; what its hosts counted, or which invariant broke.
-fn run(seed: u64) -> Result<Counters, String> {
+fn run(seed: u64) -> Result<(Counters, u64), String> {
     let case = case(seed);
     let ideal = Ideal::new(IdealParams {
         rate: Some(case.rate),
@@ -224,7 +258,8 @@ fn run(seed: u64) -> Result<Counters, String> {
         }
     }
     case.flows.iter().try_for_each(|flow| judge(flow, &seen, &before))?;
-    Ok(total)
+    let segments = world.stations().iter().map(|host| host.network().counters().segments_sent);
+    Ok((total, segments.sum()))
 }
 
 fn judge(flow: &Flow, seen: &Seens, before: &BTreeMap<FlowId, usize>) -> Result<(), String> {
@@ -280,10 +315,13 @@ fn acknowledged_messages_arrive_once_whole_and_in_order_or_the_connection_says_w
         Some(seed) => seed..seed + 1,
         None => 0..from_environment("TIDEWIRE_SEEDS").unwrap_or(SEEDS),
     };
-    let mut total = Counters::default();
+    let (mut total, mut segments) = (Counters::default(), 0);
     for seed in seeds.clone() {
         match run(seed) {
-            Ok(counters) => add(&mut total, &counters),
+            Ok((counters, sent)) => {
+                add(&mut total, &counters);
+                segments += sent;
+            }
             Err(broken) => panic!(
                 "swarm failed: {broken}\n\
                  rerun: TIDEWIRE_SEED={seed:#x} cargo test -p tidewire-sim swarm"
@@ -292,6 +330,7 @@ fn acknowledged_messages_arrive_once_whole_and_in_order_or_the_connection_says_w
     }
     let fired = [
         ("connections opened", total.opened),
+        ("segments sent", segments),
         ("T1 ran out", total.t1),
         ("given up after N", total.gave_up),
         ("closed window", total.closed_window),

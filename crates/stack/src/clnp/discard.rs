@@ -73,6 +73,8 @@ pub(super) fn reason_of(mut options: &[u8]) -> Reason {
 pub struct Counters {
     /// PDUs discarded, by reason.
     pub discarded: BTreeMap<Reason, u64>,
+    /// What error reports said of PDUs sent from here, by reason.
+    pub reported: BTreeMap<Reason, u64>,
     /// Segments sent, of NSDUs that were cut.
     pub segments_sent: u64,
     /// NSDUs that were too long to be sent.
@@ -85,8 +87,14 @@ pub struct Counters {
 
 impl Counters {
     pub(super) const fn new() -> Self {
-        let discarded = BTreeMap::new();
-        Self { discarded, segments_sent: 0, too_long: 0, reports_sent: 0, foreign: 0 }
+        Self {
+            discarded: BTreeMap::new(),
+            reported: BTreeMap::new(),
+            segments_sent: 0,
+            too_long: 0,
+            reports_sent: 0,
+            foreign: 0,
+        }
     }
 
     pub(super) fn discard(&mut self, reason: Reason) {

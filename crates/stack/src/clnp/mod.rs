@@ -28,14 +28,12 @@ use bytes::{BufMut, BytesMut};
 use core::convert::Infallible;
 use core::time::Duration;
 use reassembly::{Reassembly, Taken};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use wire::addr::{Mac, Nsap};
-use wire::clnp::{CLNP, Checksum, INACTIVE, Kind, Pdu, Segmentation, VERSION, seal};
+use wire::clnp::{CLNP, Checksum, INACTIVE, Kind, LIFETIME_UNIT, Pdu, Segmentation, VERSION, seal};
 use wire::packet::Packet;
 use wire::time::Instant;
 
-/// A PDU's lifetime counts in these.
-const LIFETIME_UNIT: Duration = Duration::from_millis(500);
 /// Data of all segments but the last comes in multiples of this, and no segment has less (6.7).
 const SEGMENT_UNIT: usize = 8;
 
@@ -69,6 +67,9 @@ pub struct Params {
     pub subnetwork_octets: usize,
     /// How many NSDUs may be put together at a time; the oldest gives way to a further one.
     pub reassemblies: usize,
+    /// How many stations are remembered that sent full headers, and are sent full headers with the
+    /// same options although this station sends the inactive subset.
+    pub in_kind: usize,
 }
 
 impl Params {
@@ -81,6 +82,7 @@ impl Params {
             lifetime: Duration::from_secs(8),
             subnetwork_octets: 1_497,
             reassemblies: 16,
+            in_kind: 0,
         }
     }
 
@@ -144,6 +146,8 @@ pub struct Network {
     params: Params,
     identifier: u16,
     reassembly: Reassembly,
+    /// What form stations sent in that are answered in kind.
+    in_kind: BTreeMap<Mac, Subset>,
     outputs: VecDeque<Output<Npdu, Indication, Infallible>>,
     counters: Counters,
 }
@@ -154,7 +158,14 @@ impl Network {
     pub const fn new(params: Params) -> Self {
         let reassembly = Reassembly::new(params.reassemblies);
         let counters = Counters::new();
-        Self { params, identifier: 0, reassembly, outputs: VecDeque::new(), counters }
+        let outputs = VecDeque::new();
+        Self { params, identifier: 0, reassembly, in_kind: BTreeMap::new(), outputs, counters }
+    }
+
+    /// What it is like.
+    #[must_use]
+    pub const fn params(&self) -> &Params {
+        &self.params
     }
 
     /// How often things happened.
@@ -170,8 +181,8 @@ impl Network {
     }
 
     /// The header of a DT to this address, as it is before it is cut and sealed.
-    fn header(&mut self, destination: Nsap) -> Pdu<'static> {
-        let (segmentation, error_report) = match self.params.subset {
+    fn header(&mut self, destination: Nsap, subset: Subset) -> Pdu<'static> {
+        let (segmentation, error_report) = match subset {
             Subset::Full { segmentation, error_report, .. } => (segmentation, error_report),
             Subset::Inactive => (false, false),
         };
@@ -200,8 +211,9 @@ impl Network {
     }
 
     /// Sends an NSDU under a full header, in as many segments as it takes.
-    fn send(&mut self, Request { station, destination, data }: Request, checksum: bool) {
-        let pdu = self.header(destination);
+    fn send(&mut self, request: Request, subset: Subset, checksum: bool) {
+        let Request { station, destination, data } = request;
+        let pdu = self.header(destination, subset);
         let total = pdu.header_octets + data.len();
         let Ok(total_octets) = u16::try_from(total) else {
             return self.too_long(data.len());
@@ -262,6 +274,7 @@ impl Network {
         if pdu.kind == Kind::Error {
             return self.reported(&pdu);
         }
+        self.remember(station, &pdu);
         if !pdu.is_segment() {
             let data = Packet::new(bytes::Bytes::copy_from_slice(pdu.data));
             return self.deliver(station, pdu.source, data);
@@ -274,6 +287,19 @@ impl Network {
                 self.discard(station, &pdu, octets, Reason::REASSEMBLY_INTERFERENCE);
             }
             Taken::Displaced(held) => self.report(held.station, &held.first, Reason::CONGESTION),
+        }
+    }
+
+    /// Notes the form in which a station is to be answered.
+    fn remember(&mut self, station: Mac, pdu: &Pdu<'_>) {
+        let is_known = self.in_kind.contains_key(&station);
+        if is_known || self.in_kind.len() < self.params.in_kind {
+            let form = Subset::Full {
+                checksum: pdu.checksum != [0, 0],
+                segmentation: pdu.segmentation.is_some(),
+                error_report: pdu.error_report,
+            };
+            self.in_kind.insert(station, form);
         }
     }
 
@@ -307,6 +333,7 @@ impl Network {
 
     fn reported(&mut self, pdu: &Pdu<'_>) {
         let reason = discard::reason_of(pdu.options);
+        *self.counters.reported.entry(reason).or_default() += 1;
         let indication = Indication::Reported { reporter: pdu.source, reason };
         self.outputs.push_back(Output::Deliver(indication));
     }
@@ -344,7 +371,7 @@ impl Network {
             segmentation_permitted: false,
             error_report: false,
             options: &options,
-            ..self.header(destination)
+            ..self.header(destination, Subset::Inactive)
         };
         let report = Pdu { header_octets: report.encoded_header_octets(), ..report };
         let most = self.params.subnetwork_octets.saturating_sub(report.header_octets);
@@ -372,7 +399,8 @@ impl Machine for Network {
     type Note = Infallible;
 
     fn request(&mut self, _now: Instant, mut request: Request) {
-        match self.params.subset {
+        let subset = self.in_kind.get(&request.station).copied().unwrap_or(self.params.subset);
+        match subset {
             Subset::Inactive => {
                 if request.data.len() + 1 > self.params.subnetwork_octets {
                     return self.too_long(request.data.len());
@@ -381,13 +409,14 @@ impl Machine for Network {
                 let npdu = Npdu { station: request.station, packet: request.data };
                 self.outputs.push_back(Output::Send(npdu));
             }
-            Subset::Full { checksum, .. } => self.send(request, checksum),
+            Subset::Full { checksum, .. } => self.send(request, subset, checksum),
         }
     }
 
     fn receive(&mut self, now: Instant, Npdu { station, mut packet }: Npdu) {
         match packet.first::<1>() {
             Some([INACTIVE]) if packet.strip(1).is_some() => {
+                self.in_kind.remove(&station);
                 let indication = Indication::Unitdata { station, source: None, data: packet };
                 self.outputs.push_back(Output::Deliver(indication));
             }

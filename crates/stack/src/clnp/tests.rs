@@ -237,7 +237,7 @@ fn what_is_not_taken_is_counted_by_its_reason_and_reported_if_that_is_wanted() {
 fn an_error_report_is_never_answered_with_another() {
     let mut there = network(2, |_| {});
     // For nobody here, and wanting a report: but it is one.
-    let mut pdu = there.header(nsap(9));
+    let mut pdu = there.header(nsap(9), Params::full(nsap(2)).subset);
     (pdu.kind, pdu.error_report, pdu.segmentation) = (Kind::Error, true, None);
     pdu.header_octets = pdu.encoded_header_octets();
     pdu.segment_octets = pdu.header_octets as u16;
@@ -278,4 +278,35 @@ proptest! {
         prop_assert!(last.packet.len() <= room);
         prop_assert_eq!(hand(&mut there, Instant::ZERO, last), (vec![], delivered(octets)));
     }
+}
+
+#[test]
+fn a_station_is_answered_in_the_form_it_last_sent_in() {
+    let in_kind = |params: &mut Params| {
+        params.subset = Subset::Inactive;
+        params.in_kind = 1;
+    };
+    let mut there = network(1, in_kind);
+    let mut here = network(2, |params| {
+        params.address = nsap(2);
+        params.subset = Subset::Full { checksum: false, segmentation: true, error_report: false };
+    });
+    assert_eq!(send(&mut there, 5)[0].packet.first::<1>(), Some([INACTIVE]));
+    let request = Request { station: HERE, destination: nsap(1), data: Packet::new(data(5)) };
+    here.request(Instant::ZERO, request);
+    let (sent, _) = drain(&mut here);
+    there.receive(Instant::ZERO, Npdu { station: THERE, packet: sent[0].packet.clone() });
+    // A second station is one more than are remembered.
+    there.receive(Instant::ZERO, Npdu { station: Mac::local(9), packet: sent[0].packet.clone() });
+    drain(&mut there);
+    let answer = send(&mut there, 5)[0].packet.to_bytes();
+    let pdu = Pdu::decode(&answer).unwrap();
+    assert_eq!((pdu.verify(&answer), pdu.segmentation.is_some()), (Checksum::Unused, true));
+    let request = Request { station: Mac::local(9), destination: nsap(9), data: data(5).into() };
+    there.request(Instant::ZERO, request);
+    assert_eq!(drain(&mut there).0[0].packet.first::<1>(), Some([INACTIVE]));
+    let inactive = Packet::new(Bytes::from_static(&[INACTIVE, 7]));
+    there.receive(Instant::ZERO, Npdu { station: THERE, packet: inactive });
+    drain(&mut there);
+    assert_eq!(send(&mut there, 5)[0].packet.first::<1>(), Some([INACTIVE]));
 }

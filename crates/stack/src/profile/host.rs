@@ -1,5 +1,5 @@
-//! A station of a LAN: class 4 transport over the inactive network layer over LLC type 1, the messaging
-//! service over LLC types 1 and 3, and their users.
+//! A station of a LAN: class 4 transport over CLNP over LLC type 1, the messaging service over LLC types
+//! 1 and 3, and their users.
 //!
 //! ```text
 //!   senders ┬──────────┬─────────┬ sinks          users: stack::load
@@ -13,11 +13,13 @@
 //! at most one frame of its own station: first what the further SAPs send, which is little and keeps
 //! sessions alive, then messages by priority, then all else.
 
+mod network;
 mod station;
 
 use super::conversation::{Conversation, Role};
 use super::framing::Framing;
 use super::sockets::{Handed, Said, Sockets};
+use crate::clnp::{self, Network};
 use crate::llc::type1::{self, Lpdu, Type1};
 use crate::llc::type3;
 use crate::load::{
@@ -27,12 +29,11 @@ use crate::machine::{Machine, Output};
 use crate::messaging::{self, Messaging};
 use crate::station::Frame;
 use crate::tp4::{
-    Address, Endpoint, Entity, Indication, Nsdu, Params, Reason, Request, disconnect_reason,
+    Address, Endpoint, Entity, Indication, Params, Reason, Request, disconnect_reason,
 };
 use bytes::Bytes;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use wire::addr::{Mac, Sap};
-use wire::clnp::INACTIVE;
 use wire::packet::Packet;
 use wire::time::Instant;
 
@@ -52,6 +53,8 @@ pub struct HostParams {
     pub address: Mac,
     /// Its transport entity's parameters.
     pub transport: Params,
+    /// Its network layer's parameters. Peers have the NSAP that [`wire::addr::Nsap::of_station`] says.
+    pub network: clnp::Params,
     /// The reference before the first one it gives out.
     pub last_reference: u16,
     /// Whether it accepts connections and answers requests.
@@ -95,6 +98,7 @@ impl Flowing {
 pub struct Host {
     params: HostParams,
     link: Type1,
+    network: Network,
     transport: Entity,
     sockets: Option<Sockets>,
     flows: Vec<Flowing>,
@@ -126,6 +130,7 @@ impl Host {
             .map(|messaging| Sockets::new(messaging).expect("the parameters were checked"));
         Self {
             link: Type1::new(saps),
+            network: Network::new(params.network.clone()),
             transport: Entity::new(params.transport.clone(), params.last_reference),
             sockets,
             flows: flows.into_iter().map(Flowing::new).collect(),
@@ -202,6 +207,12 @@ impl Host {
         self.sockets.as_ref().map(Sockets::messaging)
     }
 
+    /// Its network layer, to be read.
+    #[must_use]
+    pub const fn network(&self) -> &Network {
+        &self.network
+    }
+
     /// Its link machine, to be read.
     #[must_use]
     pub const fn link(&self) -> &Type1 {
@@ -243,14 +254,6 @@ impl Host {
         }
     }
 
-    fn send_nsdu(&mut self, now: Instant, Nsdu { peer, mut packet }: Nsdu) {
-        let Address::Station(station) = peer;
-        packet.prepend(&[INACTIVE]);
-        let (destination, source) = (Sap::ISO_NETWORK, Sap::ISO_NETWORK);
-        let request = type1::Request::Unitdata { station, destination, source, data: packet };
-        self.link.request(now, request);
-    }
-
     fn send_lpdu(&mut self, Lpdu { station, packet }: Lpdu) {
         let sap = packet.first::<1>().map(|[destination]| Sap(destination));
         let is_urgent = sap.is_some_and(|sap| self.params.saps.contains(&sap));
@@ -264,16 +267,11 @@ impl Host {
     }
 
     fn link_says(&mut self, now: Instant, indication: type1::Indication) {
-        let type1::Indication::Unitdata { station, destination, mut data, .. } = indication else {
+        let type1::Indication::Unitdata { station, destination, data, .. } = indication else {
             return;
         };
         match destination {
-            Sap::ISO_NETWORK => {
-                if data.first::<1>() == Some([INACTIVE]) && data.strip(1).is_some() {
-                    let peer = Address::Station(station);
-                    self.transport.receive(now, Nsdu { peer, packet: data });
-                }
-            }
+            Sap::ISO_NETWORK => self.receive_npdu(now, station, data),
             MESSAGE_SAP => self.datagram(now, station, &data),
             sap => {
                 if self.others.len() < OTHERS {

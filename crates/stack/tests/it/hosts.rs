@@ -1,18 +1,25 @@
 //! Hosts on a LAN that carries every frame at once and loses none.
 
 use core::time::Duration;
+use stack::clnp;
 use stack::load::{Event, Flow, FlowId, MessageOptions, Pattern, Record, Service};
 use stack::messaging::{self, Priority};
 use stack::profile::{Host, HostParams};
 use stack::station::{Station, Transmission, destination};
 use stack::tp4::{Credit, Params};
-use wire::addr::Mac;
+use wire::addr::{Mac, Nsap};
 use wire::time::Instant;
 
 fn host(number: u32, transport: Params, flows: Vec<Flow>) -> Host {
+    let network = clnp::Params::inactive(Nsap::of_station(Mac::local(number)));
+    host_over(number, network, transport, flows)
+}
+
+fn host_over(number: u32, network: clnp::Params, transport: Params, flows: Vec<Flow>) -> Host {
     let params = HostParams {
         address: Mac::local(number),
         transport,
+        network,
         last_reference: 0,
         accepts: true,
         saps: Vec::new(),
@@ -183,6 +190,7 @@ fn a_host_that_does_not_accept_says_so() {
     let quiet = HostParams {
         address: Mac::local(2),
         transport: Params::lan(),
+        network: clnp::Params::inactive(Nsap::of_station(Mac::local(2))),
         last_reference: 0,
         accepts: false,
         saps: Vec::new(),
@@ -203,4 +211,62 @@ fn a_host_that_does_not_accept_says_so() {
     }
     let ended = std::iter::from_fn(|| hosts[0].record()).last().map(|record| record.event);
     assert_eq!(ended, Some(Event::Ended { reason: "refused: no such TSAP", orderly: false }));
+}
+
+/// The full header on an 802.3 LAN, and TPDUs of 8,192 octets, which no frame holds.
+fn segmenting(number: u32) -> (clnp::Params, Params) {
+    let network = clnp::Params::full(Nsap::of_station(Mac::local(number)));
+    (network, Params { tpdu_octets: 8_192, nsdu_octets: 8_192, ..Params::lan() })
+}
+
+/// Runs two hosts until nothing moves; the first has the flow.
+fn until_silent(hosts: &mut [Host; 2]) -> [Vec<Record>; 2] {
+    let mut records = [Vec::new(), Vec::new()];
+    for _ in 0..2_000 {
+        for of in [0, 1] {
+            while let Some(frame) = hosts[of].poll() {
+                assert!(frame.len() <= 1_514, "a frame of {} octets", frame.len());
+                hosts[1 - of].receive(Instant::ZERO, frame);
+                hosts[of].transmitted(Instant::ZERO, Transmission::Sent);
+            }
+            records[of].extend(std::iter::from_fn(|| hosts[of].record()));
+        }
+    }
+    records
+}
+
+#[test]
+fn tpdus_longer_than_a_frame_go_in_segments() {
+    let [mut one, two] = [1, 2].map(segmenting);
+    one.1.concatenate = true;
+    let bulk = flow(Service::Class4, Pattern::Bulk, 20_000, 3);
+    let mut hosts = [host_over(1, one.0, one.1, vec![bulk]), host_over(2, two.0, two.1, vec![])];
+    hosts[0].expire(Instant::ZERO);
+    let [_, receiver] = until_silent(&mut hosts);
+    assert_eq!(delivered(&receiver).len(), 3);
+    // A DT of 8,192 octets needs more than 5 x 1,460 octets of room and less than 6: six segments. A
+    // message of 20,000 octets is two such DTs and one of some 3,600 octets in three segments.
+    assert_eq!(hosts[0].network().counters().segments_sent, 3 * (6 + 6 + 3));
+    assert_eq!(hosts[1].network().counters(), &clnp::Counters::default());
+}
+
+#[test]
+fn a_host_of_the_inactive_subset_and_one_of_the_full_header_understand_each_other() {
+    let (network, transport) = segmenting(1);
+    let request = Pattern::MaximumRateRequest { reply_octets: 4_000 };
+    let asks = flow(Service::Class4, request, 9_000, 4);
+    for in_kind in [0, 4] {
+        let answers = clnp::Params::inactive(Nsap::of_station(Mac::local(2)));
+        let answers = clnp::Params { in_kind, ..answers };
+        // It takes long TPDUs, and sends none that does not fit behind the one octet.
+        let large = Params { tpdu_octets: 8_192, ..Params::lan() };
+        let one = host_over(1, network.clone(), transport.clone(), vec![asks.clone()]);
+        let mut hosts = [one, host_over(2, answers, large, vec![])];
+        hosts[0].expire(Instant::ZERO);
+        let [asker, answerer] = until_silent(&mut hosts);
+        assert_eq!(delivered(&answerer).len(), 4, "{in_kind}");
+        let answered = |record: &&Record| matches!(record.event, Event::Answered { .. });
+        assert_eq!(asker.iter().filter(answered).count(), 4, "{in_kind}");
+        assert_eq!(hosts[1].network().counters().segments_sent > 0, in_kind > 0);
+    }
 }

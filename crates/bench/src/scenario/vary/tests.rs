@@ -462,7 +462,9 @@ fn the_schema_knows_the_very_keys_that_are_read() {
         keys.map(|key| if path.is_empty() { key } else { format!("{path}.{key}") }).collect()
     };
     let mut read = complain(format!("zzzzzzzz = 1\n{BASE}"), "");
-    for table in ["stop", "faults", "faults.burst", "transport", "background", "stations"] {
+    let tables =
+        ["stop", "faults", "faults.burst", "transport", "network", "background", "stations"];
+    for table in tables {
         read.extend(complain(format!("[{table}]\nzzzzzzzz = 1\n"), table));
     }
     for table in ["station", "flow"] {

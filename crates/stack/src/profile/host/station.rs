@@ -29,6 +29,8 @@ impl Station for Host {
     }
 
     fn expire(&mut self, now: Instant) {
+        self.network.expire(now);
+        self.drain_network(now);
         self.transport.expire(now);
         if let Some(sockets) = &mut self.sockets {
             sockets.expire(now);
@@ -39,7 +41,8 @@ impl Station for Host {
     fn deadline(&self) -> Option<Deadline> {
         let flows = self.flows.iter().map(|flowing| flowing.sender.deadline());
         let sockets = self.sockets.as_ref().and_then(Sockets::deadline);
-        flows.fold(Deadline::earlier(self.transport.deadline(), sockets), Deadline::earlier)
+        let below = Deadline::earlier(self.network.deadline(), sockets);
+        flows.fold(Deadline::earlier(self.transport.deadline(), below), Deadline::earlier)
     }
 
     fn poll(&mut self) -> Option<Frame> {
