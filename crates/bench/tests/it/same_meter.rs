@@ -40,8 +40,9 @@ fn the_meter_reads_a_simulated_wire_as_it_reads_the_capture_of_it() {
 
 #[test]
 fn the_meter_puts_segments_together_the_same_on_a_wire_and_in_the_capture_of_it() {
-    // Each report is a DT of some 5,000 octets in four segments. One of which a segment is lost never
-    // passes as a DT, so that DTs that pass twice are those whose AK was lost: T1 is short to have some.
+    // Each report is a DT of some 5,000 octets in four segments. One of which a segment is lost
+    // never passes as a DT, so that DTs that pass twice are those whose AK was lost: T1 is short
+    // to have some.
     let short = [("transport.t1", "25 ms")];
     reads_the_same(&study(QUIET, &[&BAD[..], &SEGMENTED, &short].concat()));
 }
