@@ -8,6 +8,7 @@
 //! never completed, and is counted as such. So is an NSDU of which one segment was lost on its way.
 
 use crate::oddity::{Class, Oddities};
+use core::iter;
 use core::ops::Range;
 use std::collections::BTreeMap;
 use wire::addr::{Mac, Nsap};
@@ -60,7 +61,8 @@ impl Reassembly {
         self.expire(at, oddities);
         let Segment { identifier, offset, nsdu_octets, more, lifetime } = segment;
         let end = offset + nsdu.octets.len() + nsdu.missing_octets;
-        let is_aligned = offset % UNIT_OCTETS == 0 && (!more || end % UNIT_OCTETS == 0);
+        let is_aligned =
+            offset.is_multiple_of(UNIT_OCTETS) && (!more || end.is_multiple_of(UNIT_OCTETS));
         if !is_aligned || end > nsdu_octets || end == offset || more == (end == nsdu_octets) {
             oddities.count(Class::Malformed, "segment offset");
             return None;
@@ -78,7 +80,7 @@ impl Reassembly {
             began: at,
             ends: at + lifetime,
             octets: vec![0; nsdu_octets],
-            holes: vec![0..nsdu_octets],
+            holes: iter::once(0..nsdu_octets).collect(),
             captured_octets: nsdu_octets,
         });
         unit.fill(offset, end, nsdu.octets);
