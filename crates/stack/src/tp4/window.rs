@@ -8,14 +8,14 @@ use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
 use wire::time::Instant;
 
-/// `number + count`, modulo.
+/// `number + count`, modulo. Both formats' moduli are powers of two, so that nothing is divided.
 const fn advance(number: u32, count: u32, modulus: u32) -> u32 {
-    ((number as u64 + count as u64) % modulus as u64) as u32
+    number.wrapping_add(count) & (modulus - 1)
 }
 
 /// How far `number` lies after `from`, modulo.
 const fn distance(from: u32, number: u32, modulus: u32) -> u32 {
-    ((number as u64 + modulus as u64 - from as u64) % modulus as u64) as u32
+    number.wrapping_sub(from) & (modulus - 1)
 }
 
 /// The largest credit of the normal format.
