@@ -21,8 +21,8 @@ use wire::units::BitRate;
 
 /// The shortest frame without FCS (ISO 8802-3: 64 octets with it).
 const SHORTEST_FRAME: usize = 60;
-/// Frames up to this length are put together before they are handed over.
-const LONGEST_JOINED: usize = 256;
+/// Frames up to this length, which all of a usual LAN have, are put together before they are handed over.
+const LONGEST_JOINED: usize = 1_536;
 /// Octets of a MAC header.
 const MAC_HEADER: usize = 14;
 /// The largest length field; beyond it stand types.
@@ -147,7 +147,7 @@ impl AfPacket {
         }
     }
 
-    /// Hands a frame to the kernel: a short one in one piece, since the kernel takes longer to read
+    /// Hands a frame to the kernel: a usual one in one piece, since the kernel takes longer to read
     /// a list of pieces than this process to copy them.
     fn hand_over(&self, frame: &Frame) -> io::Result<()> {
         let (head, payload) = (frame.head(), frame.payload());
