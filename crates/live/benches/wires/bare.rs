@@ -1,12 +1,12 @@
 //! The least a program can do: a packet socket, `send` and `recv`, and no protocol; the same with
-//! batches; and UDP.
+//! batches; UDP; and TCP.
 #![expect(unsafe_code, reason = "packet sockets exist only in libc")]
 
 use crate::Way;
 use live::interface::{Interface, in_namespace};
 use live::port::PortError;
-use std::io;
-use std::net::{Ipv4Addr, UdpSocket};
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 /// Frames of a batch.
@@ -214,5 +214,45 @@ impl Way for Udp {
 
     fn take(&mut self) -> usize {
         usize::from(self.socket.recv(&mut self.buffer).is_ok())
+    }
+}
+
+/// A TCP connection with TCP_NODELAY that carries messages of one length.
+pub(crate) struct Tcp {
+    stream: TcpStream,
+    taken: usize,
+}
+
+impl Tcp {
+    /// Both ends of a connection from the first namespace to the second.
+    pub(crate) fn pair(names: &[String; 2]) -> Result<[Self; 2], PortError> {
+        let failed = |source| PortError::System { doing: "open a TCP connection", source };
+        let listener = in_namespace(Some(&names[1]), || {
+            TcpListener::bind((Ipv4Addr::new(10, 0, 0, 2), 5_001)).map_err(failed)
+        })?;
+        let asking = in_namespace(Some(&names[0]), || {
+            TcpStream::connect((Ipv4Addr::new(10, 0, 0, 2), 5_001)).map_err(failed)
+        })?;
+        let (answering, _) = listener.accept().map_err(failed)?;
+        for stream in [&asking, &answering] {
+            stream.set_nodelay(true).map_err(failed)?;
+            stream.set_nonblocking(true).map_err(failed)?;
+        }
+        Ok([asking, answering].map(|stream| Self { stream, taken: 0 }))
+    }
+}
+
+impl Way for Tcp {
+    fn put(&mut self, frame: &[u8]) {
+        // The message alone. One at a time is under way, so that the buffer always has room.
+        let _ = self.stream.write(&frame[crate::HEADERS..]);
+    }
+
+    fn take(&mut self) -> usize {
+        let mut buffer = [0; crate::MESSAGE];
+        self.taken += self.stream.read(&mut buffer).unwrap_or(0);
+        let whole = self.taken / crate::MESSAGE;
+        self.taken %= crate::MESSAGE;
+        whole
     }
 }

@@ -3,8 +3,8 @@
 //! `cargo bench -p tidewire-live --bench wires` makes two network namespaces with a veth pair between
 //! them (this takes root), and removes them. Each end has a thread of its own, bound to a processor,
 //! with real-time scheduling where that is allowed. Programs take turns, round by round, so that all
-//! meet the same machine; a ratio is that of two programs in one round. `-- speed`, `-- techniques`
-//! or `-- priorities` does one part; `TIDEWIRE_ROUNDS` says how many rounds.
+//! meet the same machine; a ratio is that of two programs in one round. `-- speed`, `-- techniques`,
+//! `-- priorities` or `-- transport` does one part; `TIDEWIRE_ROUNDS` says how many rounds.
 #![expect(clippy::unwrap_used, reason = "a benchmark stops at what it did not expect")]
 
 mod alone;
@@ -16,6 +16,7 @@ mod namespace;
 mod ours;
 mod priorities;
 mod rings;
+mod transport;
 mod xdp;
 
 use bare::{Bare, Batches, Udp};
@@ -80,9 +81,13 @@ fn let_drain(taken: &AtomicU64) {
 }
 
 fn rate<W: Way>(ends: Result<[W; 2], PortError>, messages: u64) -> Rate {
+    rate_of(ends, messages, &ours::frame(station(0), station(1)))
+}
+
+/// How fast one end sends a frame over and over.
+fn rate_of<W: Way>(ends: Result<[W; 2], PortError>, messages: u64, frame: &[u8]) -> Rate {
     let [mut sending, mut receiving] = ends.unwrap();
     let (done, taken) = (AtomicBool::new(false), AtomicU64::new(0));
-    let frame = ours::frame(station(0), station(1));
     let nanos = std::thread::scope(|scope| {
         scope.spawn(|| {
             pin(1);
@@ -93,7 +98,7 @@ fn rate<W: Way>(ends: Result<[W; 2], PortError>, messages: u64) -> Rate {
         let sender = scope.spawn(|| {
             pin(0);
             let begun = clock::now();
-            (0..messages).for_each(|_| sending.put(&frame));
+            (0..messages).for_each(|_| sending.put(frame));
             sending.flush();
             (clock::now() - begun).as_nanos() as f64
         });
@@ -323,6 +328,9 @@ fn main() {
     }
     if does("priorities") {
         priorities::show(&made.names, rounds.unwrap_or(9));
+    }
+    if does("transport") {
+        transport::show(&made.names, rounds.unwrap_or(9));
     }
     let [granted, refused] = [&host::GRANTED, &host::REFUSED].map(|n| n.load(Ordering::Relaxed));
     println!("\nthreads with real-time scheduling: {granted}; refused: {refused}");

@@ -1,0 +1,324 @@
+//! Class 4 on the wire beside the kernel's TCP: bulk, round trips, and transfers over a path that loses.
+//!
+//! Frames have 1,514 octets at the most, and all offloads are off. TCP's bulk is iperf3's; its round trips
+//! are those of two sockets with TCP_NODELAY that poll, as all else here does.
+
+use crate::bare::{Bare, Tcp};
+use crate::host::pin;
+use crate::{ROUND_TRIPS, in_turns, percentile, rate_of, ratios, round_trips, spread, station};
+use core::time::Duration;
+use live::clock;
+use live::port::{AfPacket, AfPacketParams, Faulty, FaultyParams, PortError, Stamp, Wait};
+use live::runner::{Control, Runner};
+use stack::clnp;
+use stack::fault::{Faults, Plan};
+use stack::load::{Event, Flow, FlowId, Pattern, Service};
+use stack::profile::{Framing, Host, HostParams};
+use stack::tp4::{Params, Retransmission, RetransmissionTimer};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use wire::addr::Nsap;
+use wire::time::Instant;
+
+/// Octets of a TSDU of bulk data.
+const TSDU: usize = 100_000;
+/// Octets of a round's bulk data.
+const BULK: u64 = 400_000_000;
+/// The largest LLC frame on this wire, without FCS.
+const LARGEST_FRAME: usize = 1_514;
+
+/// How class 4 is set for bulk data.
+fn bulk_params() -> Params {
+    Params {
+        checksum: false,
+        tpdu_octets: 2_048,
+        nsdu_octets: 1_496,
+        window: 256,
+        acknowledge_every: 32,
+        acknowledgement_delay: Duration::from_millis(1),
+        queue_octets: 1 << 20,
+        retransmission_time: Duration::from_millis(20),
+        transmissions: 30,
+        ..Params::lan()
+    }
+}
+
+fn port(names: &[String; 2], of: usize, loss: f64) -> Result<Faulty<AfPacket>, PortError> {
+    let params = AfPacketParams {
+        interface: crate::INTERFACE.to_owned(),
+        namespace: Some(names[of].clone()),
+        station: Some(station(of)),
+        groups: vec![],
+        wait: Wait::Spin,
+    };
+    let mut port = AfPacket::open(&params)?;
+    port.stamp_by(Stamp::User)?;
+    let plan = Plan { loss, ..Plan::harmless(Duration::from_millis(500)) };
+    let receiving = (loss > 0.0).then(|| Faults::new(plan, 7, &of.to_string()).unwrap());
+    Ok(Faulty::new(port, FaultyParams { receiving, sending: None, held_frames: 4_096 }))
+}
+
+fn host(of: usize, transport: Params, flows: Vec<Flow>) -> Host {
+    let params = HostParams {
+        address: station(of),
+        transport,
+        network: clnp::Params::inactive(Nsap::of_station(station(of))),
+        last_reference: 0,
+        accepts: of == 1,
+        saps: vec![],
+        framing: Framing::Ieee8023,
+        messaging: None,
+    };
+    Host::new(params, flows)
+}
+
+/// What came of a flow.
+struct Run {
+    nanos: f64,
+    /// Messages that arrived whole, and in order, with the octets that were sent.
+    delivered: u64,
+    damaged: u64,
+    sent_again: u64,
+    /// Of requests: how long until each answer.
+    answers: Vec<u64>,
+}
+
+/// Carries out one flow from the first station to the second, which checks every octet.
+fn run(
+    names: &[String; 2],
+    transport: &Params,
+    loss: f64,
+    pattern: Pattern,
+    messages: u64,
+    size_octets: usize,
+) -> Run {
+    let [mut sending, mut receiving] = [0, 1].map(|of| port(names, of, loss).unwrap());
+    let flow = Flow {
+        id: FlowId(1),
+        peer: station(1),
+        service: Service::Class4,
+        pattern,
+        size_octets,
+        messages: Some(messages),
+        start: clock::now(),
+        seed: 1,
+    };
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let receiver = scope.spawn(|| {
+            pin(1);
+            let (mut delivered, mut damaged) = (0, 0);
+            let mut host = host(1, transport.clone(), vec![]);
+            let ran =
+                Runner::new().run(&mut host, &mut receiving, Instant::MAX, &done, |host, _| {
+                    while let Some(record) = host.record() {
+                        match record.event {
+                            Event::Delivered { sequence, octets, .. }
+                                if u64::from(sequence) == delivered && octets == size_octets =>
+                            {
+                                delivered += 1;
+                            }
+                            Event::Delivered { .. } | Event::Damaged { .. } => damaged += 1,
+                            _ => {}
+                        }
+                    }
+                    Control::Continue
+                });
+            ran.unwrap();
+            (delivered, damaged)
+        });
+        let sender = scope.spawn(|| {
+            pin(0);
+            let mut answers = Vec::new();
+            let mut host = host(0, transport.clone(), vec![flow]);
+            let begun = clock::now();
+            let stop = AtomicBool::new(false);
+            let ran = Runner::new().run(&mut host, &mut sending, Instant::MAX, &stop, |host, _| {
+                while let Some(record) = host.record() {
+                    if let Event::Answered { sent, .. } = record.event {
+                        answers.push((record.at - sent).as_nanos() as u64);
+                    }
+                }
+                if host.is_done() { Control::Stop } else { Control::Continue }
+            });
+            ran.unwrap();
+            let nanos = (clock::now() - begun).as_nanos() as f64;
+            (nanos, host.transport().counters().sent_again, answers)
+        });
+        let (nanos, sent_again, answers) = sender.join().unwrap();
+        done.store(true, Ordering::Relaxed);
+        let (delivered, damaged) = receiver.join().unwrap();
+        Run { nanos, delivered, damaged, sent_again, answers }
+    })
+}
+
+/// Bulk data of so many octets; its goodput in Gbit/s.
+fn bulk(names: &[String; 2], transport: &Params, loss: f64, octets: u64) -> (f64, Run) {
+    let size = TSDU.min(octets as usize);
+    let messages = octets / size as u64;
+    let run = run(names, transport, loss, Pattern::Bulk, messages, size);
+    assert_eq!((run.delivered, run.damaged), (messages, 0), "exact, or it does not count");
+    (octets as f64 * 8.0 / run.nanos, run)
+}
+
+/// An iperf3 server, ended when this is dropped.
+struct Server(Child);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn within(namespace: &str) -> Command {
+    let mut command = Command::new("ip");
+    command.args(["netns", "exec", namespace]).stdout(Stdio::piped()).stderr(Stdio::null());
+    command
+}
+
+fn iperf3(names: &[String; 2]) -> Option<Server> {
+    let server = ["chrt", "-f", "50", "iperf3", "-s", "-A", "1"];
+    let child = within(&names[1]).args(server).stdout(Stdio::null()).spawn().ok()?;
+    clock::sleep_until(clock::now() + Duration::from_millis(500));
+    Some(Server(child))
+}
+
+/// What iperf3 received in a second, in Gbit/s.
+fn kernel_tcp(names: &[String; 2]) -> Option<f64> {
+    let client = ["chrt", "-f", "50", "iperf3", "-c", "10.0.0.2", "-A", "0", "-t", "1", "-f", "m"];
+    let output = within(&names[0]).args(client).output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let line = text.lines().find(|line| line.contains("receiver"))?;
+    let words: Vec<_> = line.split_whitespace().collect();
+    let unit = words.iter().position(|word| *word == "Mbits/sec")?;
+    words[unit - 1].parse::<f64>().ok().map(|mbits| mbits / 1e3)
+}
+
+fn offloads_off(names: &[String; 2]) -> bool {
+    let off = ["tso", "off", "gso", "off", "gro", "off", "sg", "off", "tx", "off", "rx", "off"];
+    names.iter().all(|name| {
+        let status = within(name).args(["ethtool", "-K", crate::INTERFACE]).args(off).status();
+        status.is_ok_and(|status| status.success())
+    })
+}
+
+/// The most memory this process has had, in MiB (VmHWM).
+fn peak_memory() -> String {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    peak.map_or_else(|| "unknown".to_owned(), |text| text.trim().to_owned())
+}
+
+fn rates(names: &[String; 2], rounds: usize) {
+    let server = iperf3(names);
+    let with_tcp = server.is_some() && kernel_tcp(names).is_some();
+    if !with_tcp {
+        println!("skipped: iperf3 does not run here");
+    }
+    let checked = Params { checksum: true, ..bulk_params() };
+    let mut frame = crate::ours::frame(station(0), station(1));
+    frame.resize(LARGEST_FRAME, 0x55);
+    frame[12..14].copy_from_slice(&1_500_u16.to_be_bytes());
+    // User data of a DT in the extended format: 1,500 octets less LLC, network layer and header.
+    let (user_data, frames) = (1_488.0, BULK / 1_488);
+    let figures = in_turns(
+        rounds,
+        &mut [
+            &mut || kernel_tcp(names).unwrap_or(f64::NAN),
+            &mut || bulk(names, &bulk_params(), 0.0, BULK).0,
+            &mut || bulk(names, &checked, 0.0, BULK).0,
+            &mut || {
+                let ends = crate::pair(names, Bare::open);
+                let rate = rate_of(ends, frames, &frame);
+                rate.taken as f64 * user_data * 8.0 / rate.nanos
+            },
+        ],
+    );
+    println!("\nbulk data, frames of 1,514 octets, all offloads off, Gbit/s, n = {rounds}");
+    let programs = ["iperf3, kernel TCP", "class 4", "with checksum", "bare packet socket"];
+    for (name, own) in programs.iter().zip(&figures) {
+        let over = spread(ratios(own, &figures[0]), 2);
+        println!("  {name:<25} {:<22} over TCP {over}", spread(own.clone(), 2));
+    }
+}
+
+fn trips(names: &[String; 2], rounds: usize) {
+    let half = |mut times: Vec<u64>| percentile(&mut times, 0.5);
+    let asked = |checksum| {
+        // An AK is a frame of its own, and is sent before the reply.
+        let params = Params { checksum, acknowledge_every: 16, ..Params::lan() };
+        let pattern = Pattern::MaximumRateRequest { reply_octets: 100 };
+        half(run(names, &params, 0.0, pattern, ROUND_TRIPS as u64, 100).answers)
+    };
+    let figures = in_turns(
+        rounds,
+        &mut [
+            &mut || half(round_trips(crate::pair(names, Bare::open), ROUND_TRIPS)),
+            &mut || half(round_trips(Tcp::pair(names), ROUND_TRIPS)),
+            &mut || asked(false),
+            &mut || asked(true),
+        ],
+    );
+    println!("\nrequest and reply of 100 octets, busy poll, p50 in us, n = {rounds}");
+    let programs = ["bare packet socket", "TCP_NODELAY", "class 4", "with checksum"];
+    for (name, own) in programs.iter().zip(&figures) {
+        let [bare, tcp] = [0, 1].map(|of| spread(ratios(own, &figures[of]), 2));
+        println!("  {name:<19} {:<24} over bare {bare}, over TCP {tcp}", spread(own.clone(), 2));
+    }
+}
+
+/// What is sent again when, and T1 in milliseconds, or the first T1.
+const POLICIES: [(&str, Retransmission, RetransmissionTimer, u64); 5] = [
+    ("first, 20 ms", Retransmission::First, RetransmissionTimer::Fixed, 20),
+    ("all, 20 ms", Retransmission::All, RetransmissionTimer::Fixed, 20),
+    ("selective, 20 ms", Retransmission::Selective, RetransmissionTimer::Fixed, 20),
+    ("selective, 2 ms", Retransmission::Selective, RetransmissionTimer::Fixed, 2),
+    ("selective, adaptive", Retransmission::Selective, RetransmissionTimer::Adaptive, 20),
+];
+
+fn policy(place: usize) -> (&'static str, Params) {
+    let (name, retransmission, retransmission_timer, milliseconds) = POLICIES[place];
+    let retransmission_time = Duration::from_millis(milliseconds);
+    let params = Params {
+        checksum: true,
+        retransmission,
+        retransmission_timer,
+        retransmission_time,
+        ..bulk_params()
+    };
+    (name, params)
+}
+
+fn transfers(names: &[String; 2]) {
+    println!("\ntransfers, with checksum; every octet is compared; loss each way");
+    let transfer = |name: &str, params: &Params, octets: u64, loss: f64| {
+        let (goodput, run) = bulk(names, params, loss, octets);
+        println!(
+            "  {name:<20} {octets:>13} octets, loss {loss:>5}: exact, {:>8.1} Mbit/s, {} DTs again",
+            goodput * 1e3,
+            run.sent_again
+        );
+    };
+    for (name, params) in (0..POLICIES.len()).map(policy) {
+        for loss in [0.0, 0.001, 0.01, 0.05] {
+            transfer(name, &params, 100_000, loss);
+            transfer(name, &params, 10_000_000, loss);
+        }
+    }
+    for (name, params) in [3, 4].map(policy) {
+        transfer(name, &params, 1_000_000_000, 0.0);
+        transfer(name, &params, 1_000_000_000, 0.001);
+    }
+    println!("  most memory so far: {}", peak_memory());
+}
+
+/// Shows all of it.
+pub(crate) fn show(names: &[String; 2], rounds: usize) {
+    if !offloads_off(names) {
+        println!("skipped: ethtool cannot turn the offloads off");
+    }
+    rates(names, rounds);
+    trips(names, rounds);
+    transfers(names);
+}
