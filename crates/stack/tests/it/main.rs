@@ -7,6 +7,7 @@ mod entry;
 mod hosts;
 mod lone;
 mod tp4_bad_input;
+mod tp4_explore;
 mod tp4_memory;
 mod tp4_options;
 mod tp4_pair;
