@@ -159,7 +159,7 @@ fn the_peer_of_1990_is_answered_as_it_was_then() {
     let user_data = decoded(our_dt, |dt| Bytes::copy_from_slice(dt.data()));
     assert_eq!(user_data.len(), 26);
     let sent = ours.request(Request::Data { endpoint, tsdu: user_data });
-    assert_eq!(sent, [our_dt.clone()]);
+    assert_eq!(sent, std::slice::from_ref(our_dt));
 
     // Frame 5: an AK for it, and a DT behind it in the same NSDU.
     ours.told.clear();
