@@ -11,6 +11,7 @@ mod help;
 mod iso_tcp;
 mod layers;
 mod monitor;
+mod peers;
 mod predict;
 mod reproduce;
 mod scenarios;

@@ -8,3 +8,4 @@ mod entry;
 mod hostile;
 mod round_trip;
 mod seeds;
+mod tshark;

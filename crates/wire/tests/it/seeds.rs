@@ -33,6 +33,14 @@ const TPDUS: [(&str, &str); 16] = [
     ("ak-ak-dt", "0463010102 0960030300000002 0007 04f00202806869"),
 ];
 
+/// One of the TPDUs in a frame; also an ER that carries nothing back.
+pub(crate) fn tpdu_frame(name: &str) -> Vec<u8> {
+    let own = [("er-alone", "0470010102")];
+    let mut all = TPDUS.iter().chain(&own);
+    let (_, tpdu) = all.find(|(found, _)| *found == name).expect("the name of a TPDU");
+    frame(&inactive(&hex(tpdu)))
+}
+
 /// All seeds.
 pub(crate) fn all() -> Vec<Seed> {
     let mut seeds = Vec::new();
