@@ -26,7 +26,9 @@ proptest! {
         changes in vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
         kept in any::<prop::sample::Index>(),
     ) {
-        let seeds = seeds::all();
+        let mut seeds = seeds::all();
+        // In nothing there is nothing to change.
+        seeds.retain(|seed| !seed.octets.is_empty());
         let mut octets = seed.get(&seeds).octets.clone();
         for (at, value) in changes {
             *at.get_mut(&mut octets) = value;
