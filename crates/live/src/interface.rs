@@ -121,6 +121,23 @@ impl Interface {
     }
 }
 
+impl Interface {
+    /// Queues that frames arrive on, in the network namespace of the calling thread; 1 where the driver
+    /// knows of none.
+    #[must_use]
+    pub fn receive_queues(&self) -> u32 {
+        let (Ok(socket), Some(mut request)) = (Socket::inquiry(), request(&self.name)) else {
+            return 1;
+        };
+        let mut channels = Channels { command: GET_CHANNELS, ..Channels::default() };
+        request.ifr_ifru.ifru_data = (&raw mut channels).cast();
+        match ask(socket.fd(), libc::SIOCETHTOOL as _, &mut request) {
+            Ok(()) => (channels.receiving + channels.combined).max(1),
+            Err(_) => 1,
+        }
+    }
+}
+
 /// Does `work` in another network namespace, on a thread of its own, so that the caller stays where
 /// it is. A socket made there keeps to that namespace. Without a name, does it here.
 ///
@@ -181,6 +198,21 @@ const GET_DRIVER: u32 = 3;
 /// ETHTOOL_GSET: settings in their older form, which every driver that knows a speed answers.
 const GET_SETTINGS: u32 = 1;
 
+/// ETHTOOL_GCHANNELS.
+const GET_CHANNELS: u32 = 0x3C;
+
+/// `struct ethtool_channels`.
+#[repr(C)]
+#[derive(Default)]
+struct Channels {
+    command: u32,
+    most: [u32; 4],
+    receiving: u32,
+    sending: u32,
+    other: u32,
+    combined: u32,
+}
+
 /// `struct ethtool_drvinfo`.
 #[repr(C)]
 struct DriverInfo {
@@ -239,6 +271,8 @@ mod tests {
         assert_eq!(mem::size_of::<DriverInfo>(), 196);
         assert_eq!(mem::size_of::<Settings>(), 44);
         assert_eq!(mem::offset_of!(Settings, speed_high), 28);
+        // Nine counts, command included.
+        assert_eq!(mem::size_of::<Channels>(), 36);
     }
 
     #[test]

@@ -15,3 +15,4 @@ pub mod port;
 pub mod runner;
 mod socket;
 pub mod tap;
+mod xdp;

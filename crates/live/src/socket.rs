@@ -62,6 +62,11 @@ impl Socket {
         Self::open(libc::AF_PACKET, libc::SOCK_RAW)
     }
 
+    /// A socket past most of the network stack, deaf until it is bound.
+    pub(crate) fn xdp() -> io::Result<Self> {
+        Self::open(libc::AF_XDP, libc::SOCK_RAW)
+    }
+
     /// A socket that is never bound: to ask the kernel about interfaces.
     pub(crate) fn inquiry() -> io::Result<Self> {
         Self::open(libc::AF_INET, libc::SOCK_DGRAM)
@@ -85,6 +90,35 @@ impl Socket {
         // SAFETY: the pointer and the length are those of `address`, which outlives the call.
         check(unsafe { libc::bind(self.fd(), pointer, length::<libc::sockaddr_ll>()) })?;
         Ok(())
+    }
+
+    /// Takes the first queue of an interface, in copy mode. One that was just let go of may be held for
+    /// some milliseconds more: it is asked for until `until`.
+    pub(crate) fn bind_xdp(&self, index: u32, until: Instant) -> io::Result<()> {
+        // SAFETY: an all-zero sockaddr_xdp is a valid one.
+        let mut address: libc::sockaddr_xdp = unsafe { mem::zeroed() };
+        address.sxdp_family = libc::AF_XDP as u16;
+        address.sxdp_flags = libc::XDP_COPY;
+        address.sxdp_ifindex = index;
+        let pointer = (&raw const address).cast();
+        loop {
+            // SAFETY: the pointer and the length are those of `address`, which outlives the call.
+            let status = unsafe { libc::bind(self.fd(), pointer, length::<libc::sockaddr_xdp>()) };
+            let Err(error) = check(status) else { return Ok(()) };
+            let now = clock::now();
+            if error.raw_os_error() != Some(libc::EBUSY) || now >= until {
+                return Err(error);
+            }
+            clock::sleep_until(now + core::time::Duration::from_millis(5));
+        }
+    }
+
+    /// Lets the kernel send what the socket's ring holds.
+    pub(crate) fn push(&self) -> io::Result<()> {
+        let (none, flags) = (ptr::null(), libc::MSG_DONTWAIT);
+        // SAFETY: without a buffer and a name nothing is read from this process's memory.
+        let status = unsafe { libc::sendto(self.fd(), none, 0, flags, ptr::null(), 0) };
+        if status < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 
     /// Sets an option whose value is the plain C type `T`.

@@ -230,15 +230,18 @@ pub(crate) struct PortOptions {
     /// Send and receive 802.3 frames on this interface (needs CAP_NET_RAW).
     #[arg(short, long, value_name = "IF")]
     pub(crate) interface: Option<String>,
+    /// The same past most of the kernel's network stack (AF_XDP); see tidewire help privileges.
+    #[arg(long, value_name = "IF", conflicts_with = "interface")]
+    pub(crate) xdp: Option<String>,
     /// Send and receive frames in UDP datagrams, from this address on this machine.
-    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "interface")]
+    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with_all = ["interface", "xdp"])]
     pub(crate) udp: Option<std::net::SocketAddr>,
     /// The other end's UDP address.
     #[arg(long, value_name = "ADDRESS:PORT", requires = "udp")]
     pub(crate) udp_peer: Option<std::net::SocketAddr>,
     /// Transport connections over TCP (RFC 1006), such as iso-tcp://127.0.0.1:4102, instead of frames;
     /// the port is 102 where none is named.
-    #[arg(long, value_name = "URL", conflicts_with_all = ["interface", "udp", "fault", "capture"])]
+    #[arg(long, value_name = "URL", conflicts_with_all = ["interface", "xdp", "udp", "fault", "capture"])]
     pub(crate) over: Option<String>,
     /// With --over: the other end is no tidewire, and agrees to nothing. `serve` sends back what it is
     /// sent; `measure` opens and releases connections, --messages of them.

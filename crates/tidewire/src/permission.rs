@@ -9,9 +9,13 @@ use std::path::Path;
 /// A port that cannot be opened or used, as a failure with its fix.
 pub(crate) fn failure(error: &PortError) -> Failure {
     match error {
-        PortError::NotPermitted { .. } => {
-            Failure::permission(error.to_string()).with_fix(give(&host::program()))
+        PortError::NotPermitted { capability, .. } => {
+            let wanted = capability.split(", ").flat_map(|part| part.split(" and "));
+            let names: Vec<String> = wanted.map(str::to_lowercase).collect();
+            Failure::permission(error.to_string()).with_fix(give_all(&names, &host::program()))
         }
+        PortError::NotForXdp { .. } => Failure::failed(error.to_string())
+            .with_fix("use the interface with -i, which needs no more than a packet socket"),
         PortError::NoSuchInterface(_) => match names() {
             Some(names) => Failure::failed(error.to_string()).with_fix(format!("one of {names}")),
             None => Failure::failed(error.to_string()),
@@ -25,7 +29,12 @@ pub(crate) fn failure(error: &PortError) -> Failure {
 
 /// The command that gives this program what listening and sending on a LAN takes.
 pub(crate) fn give(program: &Path) -> String {
-    format!("sudo setcap cap_net_raw=ep {}", quoted(&program.display().to_string()))
+    give_all(&["cap_net_raw".to_owned()], program)
+}
+
+/// The command that gives it several capabilities.
+fn give_all(names: &[String], program: &Path) -> String {
+    format!("sudo setcap {}=ep {}", names.join(","), quoted(&program.display().to_string()))
 }
 
 /// A word as a shell takes it for one.

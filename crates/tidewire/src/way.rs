@@ -15,10 +15,11 @@ use wire::tpkt;
 /// # Errors
 /// Usage errors, missing permissions, and what the port said.
 pub(crate) fn open(options: &PortOptions, seed: u64) -> anyhow::Result<Way> {
-    let wire = match (&options.interface, options.udp) {
-        (Some(interface), _) => Wire::Interface(interface.clone()),
-        (None, Some(address)) => Wire::Udp { address, peer: options.udp_peer },
-        (None, None) => {
+    let wire = match (&options.interface, &options.xdp, options.udp) {
+        (Some(interface), ..) => Wire::Interface(interface.clone()),
+        (None, Some(interface), _) => Wire::Xdp(interface.clone()),
+        (None, None, Some(address)) => Wire::Udp { address, peer: options.udp_peer },
+        (None, None, None) => {
             let fix = "name an interface with -i, an address with --udp 127.0.0.1:5001, or \
                        --over iso-tcp://127.0.0.1:4102";
             return Err(Failure::usage("no port").with_fix(fix).into());

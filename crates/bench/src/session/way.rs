@@ -11,8 +11,8 @@ use crate::scenario::{self, Faults as FaultTable, ScenarioError, Transport};
 use core::net::SocketAddr;
 use live::capture::Capture;
 use live::port::{
-    AfPacket, AfPacketParams, Cap, Faulty, FaultyParams, Observed, Paced, Port, Reach, Udp,
-    UdpParams, Wait, default_limits,
+    AfPacket, AfPacketParams, AfXdp, AfXdpParams, Cap, Faulty, FaultyParams, Observed, Paced, Port,
+    Reach, Udp, UdpParams, Wait, default_limits,
 };
 use stack::fault::Faults;
 use std::fs::File;
@@ -33,6 +33,8 @@ const UNBOUNDED: Limits = Limits { frames_per_second: u32::MAX, bits_per_second:
 pub enum Wire {
     /// 802.3 frames on an interface.
     Interface(String),
+    /// The same past most of the kernel's network stack; the host no longer hears what is taken.
+    Xdp(String),
     /// Frames in UDP datagrams on this host. A station's address follows from its port number.
     Udp {
         /// The own socket.
@@ -194,6 +196,13 @@ prefix = "s"
 fn open_wire(wire: &Wire) -> Result<Box<dyn Port>, SessionError> {
     Ok(match wire {
         Wire::Interface(name) => Box::new(AfPacket::open(&AfPacketParams {
+            interface: name.clone(),
+            namespace: None,
+            station: None,
+            groups: Vec::new(),
+            wait: Wait::Block,
+        })?),
+        Wire::Xdp(name) => Box::new(AfXdp::open(&AfXdpParams {
             interface: name.clone(),
             namespace: None,
             station: None,

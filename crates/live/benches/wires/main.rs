@@ -190,23 +190,29 @@ fn udp(names: &[String; 2]) -> Result<[Udp; 2], PortError> {
 }
 
 fn speed(names: &[String; 2], rounds: usize) {
-    let mut lost = 0;
+    let (mut lost, mut lost_xdp) = (0, 0);
     let figures = in_turns(
         rounds,
         &mut [
             &mut || rate(pair(names, Bare::open), MESSAGES).thousands(),
             &mut || rate(pair(names, Bare::filtered), MESSAGES).thousands(),
             &mut || {
-                let rate = ours::rate(names, MESSAGES, Stamp::User);
+                let rate = ours::rate(ours::packets(names, Stamp::User), MESSAGES);
                 lost += rate.sent - rate.taken;
                 rate.thousands()
             },
-            &mut || ours::rate(names, MESSAGES, Stamp::Kernel).thousands(),
+            &mut || ours::rate(ours::packets(names, Stamp::Kernel), MESSAGES).thousands(),
+            &mut || {
+                let rate = ours::rate(ours::xdp(names), MESSAGES);
+                lost_xdp += rate.sent - rate.taken;
+                rate.thousands()
+            },
         ],
     );
     println!("\nunacknowledged messages of 100 octets, thousands a second, n = {rounds}");
-    compared(&figures, &PROGRAMS[..4]);
-    println!("  lost on arrival by the service: {lost} of {}", MESSAGES * rounds as u64);
+    compared(&figures, &PROGRAMS[..5]);
+    let sent = MESSAGES * rounds as u64;
+    println!("  lost on arrival by the service: {lost} of {sent}; over AF_XDP {lost_xdp}");
     let [sending, taking]: [Vec<f64>; 2] =
         [0, 1].map(|place| (0..rounds).map(|_| alone::nanos(MESSAGES)[place]).collect());
     println!("  service and runner without a wire, ns a message");
@@ -218,8 +224,9 @@ fn speed(names: &[String; 2], rounds: usize) {
         &mut [
             &mut || half(round_trips(pair(names, Bare::open), ROUND_TRIPS)),
             &mut || half(round_trips(pair(names, Bare::filtered), ROUND_TRIPS)),
-            &mut || half(ours::round_trips(names, ROUND_TRIPS, Stamp::User)),
-            &mut || half(ours::round_trips(names, ROUND_TRIPS, Stamp::Kernel)),
+            &mut || half(ours::round_trips(ours::packets(names, Stamp::User), ROUND_TRIPS)),
+            &mut || half(ours::round_trips(ours::packets(names, Stamp::Kernel), ROUND_TRIPS)),
+            &mut || half(ours::round_trips(ours::xdp(names), ROUND_TRIPS)),
             &mut || half(round_trips(udp(names), ROUND_TRIPS)),
         ],
     );
@@ -227,11 +234,12 @@ fn speed(names: &[String; 2], rounds: usize) {
     compared(&figures, &PROGRAMS);
 }
 
-const PROGRAMS: [&str; 5] = [
+const PROGRAMS: [&str; 6] = [
     "bare packet socket",
     "with the port's filter",
     "messaging service",
     "with kernel stamps",
+    "service over AF_XDP",
     "UDP",
 ];
 

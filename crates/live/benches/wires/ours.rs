@@ -4,7 +4,7 @@ use crate::host::pin;
 use crate::{HEADERS, MESSAGE, Rate};
 use bytes::Bytes;
 use live::clock;
-use live::port::{AfPacket, AfPacketParams, Stamp, Wait};
+use live::port::{AfPacket, AfPacketParams, AfXdp, AfXdpParams, Port, Stamp, Wait};
 use live::runner::{Control, Runner};
 use stack::messaging::{Address, Options, Params};
 use stack::profile::{Messenger, Programmed};
@@ -28,6 +28,25 @@ pub(crate) fn port(namespace: &str, station: Mac, stamp: Stamp) -> AfPacket {
     port
 }
 
+/// A packet socket at each end.
+pub(crate) fn packets(names: &[String; 2], stamp: Stamp) -> [AfPacket; 2] {
+    [0, 1].map(|of| port(&names[of], crate::station(of), stamp))
+}
+
+/// An AF_XDP socket at each end.
+pub(crate) fn xdp(names: &[String; 2]) -> [AfXdp; 2] {
+    [0, 1].map(|of| {
+        let params = AfXdpParams {
+            interface: crate::INTERFACE.to_owned(),
+            namespace: Some(names[of].clone()),
+            station: Some(crate::station(of)),
+            groups: vec![],
+            wait: Wait::Spin,
+        };
+        AfXdp::open(&params).expect("the namespace is this program's own")
+    })
+}
+
 /// A station with one open socket that has room for this many messages.
 pub(crate) fn messenger(station: Mac, pending_receives: usize) -> Messenger {
     let mut messenger = Messenger::new(station, Params::lan()).expect("these parameters can be");
@@ -44,9 +63,9 @@ const fn address(station: Mac) -> Address {
 }
 
 /// Sends so many messages as fast as it can, to a station that takes them.
-pub(crate) fn rate(names: &[String; 2], messages: u64, stamp: Stamp) -> Rate {
+pub(crate) fn rate<P: Port>(ends: [P; 2], messages: u64) -> Rate {
     let (done, taken) = (AtomicBool::new(false), AtomicU64::new(0));
-    let [mut sending, mut receiving] = [0, 1].map(|of| port(&names[of], crate::station(of), stamp));
+    let [mut sending, mut receiving] = ends;
     let nanos = std::thread::scope(|scope| {
         scope.spawn(|| {
             pin(1);
@@ -89,9 +108,9 @@ pub(crate) fn rate(names: &[String; 2], messages: u64, stamp: Stamp) -> Rate {
 }
 
 /// The times of so many round trips, each from one message that came back to the next.
-pub(crate) fn round_trips(names: &[String; 2], count: usize, stamp: Stamp) -> Vec<u64> {
+pub(crate) fn round_trips<P: Port>(ends: [P; 2], count: usize) -> Vec<u64> {
     let done = AtomicBool::new(false);
-    let [mut asking, mut answering] = [0, 1].map(|of| port(&names[of], crate::station(of), stamp));
+    let [mut asking, mut answering] = ends;
     std::thread::scope(|scope| {
         scope.spawn(|| {
             pin(1);
@@ -116,7 +135,7 @@ pub(crate) fn round_trips(names: &[String; 2], count: usize, stamp: Stamp) -> Ve
     })
 }
 
-fn ask(port: &mut AfPacket, count: usize) -> Vec<u64> {
+fn ask(port: &mut dyn Port, count: usize) -> Vec<u64> {
     let mut times = Vec::with_capacity(count);
     let (data, is_over) = (Bytes::from(vec![0x55; MESSAGE]), Cell::new(false));
     let to = address(crate::station(1));

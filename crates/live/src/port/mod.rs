@@ -1,7 +1,7 @@
 //! Ways onto a LAN, and what may be put around them.
 //!
 //! ```text
-//!   Runner ─▶ Observed ─▶ Faulty ─▶ Paced ─▶ AfPacket | Udp | InProcess
+//!   Runner ─▶ Observed ─▶ Faulty ─▶ Paced ─▶ AfPacket | AfXdp | Udp | InProcess
 //!             what the     faults    the      the wire
 //!             station sees           governor
 //! ```
@@ -10,6 +10,7 @@
 //! beneath the faults: copies that the faults make are load as well.
 
 mod af_packet;
+mod af_xdp;
 mod faulty;
 mod governor;
 mod in_process;
@@ -18,6 +19,7 @@ mod paced;
 mod udp;
 
 pub use af_packet::{AfPacket, AfPacketParams};
+pub use af_xdp::{AfXdp, AfXdpParams};
 pub use faulty::{Faulty, FaultyParams};
 pub use governor::{Bucket, Governor, Verdict, default_limits};
 pub use in_process::{Hub, HubTap, InProcess};
@@ -97,6 +99,14 @@ pub enum PortError {
         place: String,
         /// The capability that would allow it.
         capability: &'static str,
+    },
+    /// The interface has no AF_XDP.
+    #[error("no AF_XDP on {interface}: {reason}")]
+    NotForXdp {
+        /// Which.
+        interface: String,
+        /// Why not.
+        reason: String,
     },
     /// The interface is switched off, or was switched off or taken away meanwhile.
     #[error("interface {0} is down")]

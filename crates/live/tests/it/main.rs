@@ -12,6 +12,7 @@ mod party;
 mod runner;
 mod session;
 mod udp;
+mod xdp;
 
 use bytes::Bytes;
 use live::port::Port;

@@ -14,6 +14,9 @@ use std::time::Duration;
 
 /// CAP_NET_RAW's place among the capabilities.
 const CAP_NET_RAW: u32 = 13;
+/// Those of CAP_NET_ADMIN and CAP_BPF, which AF_XDP takes in addition.
+const CAP_NET_ADMIN: u32 = 12;
+const CAP_BPF: u32 = 39;
 /// Long enough for a datagram to reach the process that sent it.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -55,7 +58,7 @@ impl Check {
 
 /// Tells every check on its line. Ends well whatever they say.
 pub(crate) fn run(output: &Output) -> anyhow::Result<Exit> {
-    let mut checks = vec![capability()];
+    let mut checks = vec![capability(), af_xdp()];
     checks.extend(interfaces());
     checks.extend([
         clock_source(),
@@ -88,6 +91,20 @@ fn capability() -> Check {
             .fix(permission::give(&host::program())),
         None => Check::new(Status::Warn, "cannot tell which capabilities this process has"),
     }
+}
+
+/// Nobody needs AF_XDP, so that it is no warning where it is missing.
+fn af_xdp() -> Check {
+    let status = fs::read_to_string("/proc/self/status").ok();
+    let capabilities = status.as_deref().and_then(effective).unwrap_or(0);
+    let has = |capability| capabilities >> capability & 1 == 1;
+    let may = [CAP_NET_RAW, CAP_NET_ADMIN, CAP_BPF].into_iter().all(has);
+    let what = if may {
+        "AF_XDP: may open interfaces with --xdp"
+    } else {
+        "AF_XDP: --xdp needs CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF; -i does without the last two"
+    };
+    Check::new(Status::Ok, what)
 }
 
 /// The effective capabilities in the text of `/proc/self/status`.

@@ -68,13 +68,13 @@ fn against(measure: &Measure) -> anyhow::Result<Against> {
 fn peer(measure: &Measure) -> Result<Option<Mac>, Failure> {
     let port = &measure.port;
     let peer = measure.to.or_else(|| port.udp_peer.map(udp_station));
-    let is_open = port.interface.is_some() || port.udp.is_some();
+    let is_open = port.interface.is_some() || port.xdp.is_some() || port.udp.is_some();
     match peer {
         None if is_open => Err(Failure::usage("a port, and nobody to measure against")
             .with_fix("--to MAC, as `tidewire serve` prints it; with --udp also --udp-peer")),
         None => Ok(None),
         Some(_) if !is_open => {
-            let fix = "name an interface with -i, or an address with --udp";
+            let fix = "name an interface with -i or --xdp, or an address with --udp";
             Err(Failure::usage("--to needs a port").with_fix(fix))
         }
         Some(peer) => Ok(Some(peer)),

@@ -169,6 +169,31 @@ fn ten_megabytes_over_veth_are_exact_at_five_percent_loss() {
 }
 
 #[test]
+fn two_stations_over_af_xdp_agree_and_one_hears_a_packet_socket_too() {
+    let Some(namespaces) = Namespaces::make() else { return };
+    let mut trial = namespaces.command(1, &["serve", "--xdp", "w0", "-t", "1 ms"]);
+    let output = trial.output().unwrap();
+    let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
+    if ["no AF_XDP on", "CAP_BPF"].iter().any(|reason| complaint.contains(reason)) {
+        println!("skipped: {complaint}");
+        return;
+    }
+    for (here, there) in [("--xdp", "--xdp"), ("-i", "--xdp"), ("--xdp", "-i")] {
+        let serve = ["serve", there, "w0", "-n", "1", "--json"];
+        let (child, lines, station) = serving(namespaces.command(1, &serve));
+        let mut measure = namespaces.command(0, &["measure", "--to", &station, here, "w0"]);
+        measure.args(["--load", "bulk", "--size", "1000", "--messages", "500", "--json"]);
+        let output = measure.arg("--no-save").output().unwrap();
+        check_code(&output, 0);
+        let (sent, served) = (result(&output), session(child, lines));
+        for name in ["delivered", "delivered_octets"] {
+            assert_eq!(sent[name], served[name], "{name} with {here} and {there}");
+        }
+        assert_eq!((&sent["delivered"], &sent["exact"]), (&500.into(), &true.into()));
+    }
+}
+
+#[test]
 fn the_ship_over_veth_is_judged_for_each_type_and_loses_nothing_it_acknowledged() {
     let Some(namespaces) = Namespaces::make() else { return };
     let folder = tempfile::tempdir().unwrap();

@@ -1,0 +1,183 @@
+//! A station on a LAN interface that goes past most of the kernel's network stack: AF_XDP.
+//!
+//! It takes LLC frames (with a length field) for its own address, for all stations and for the groups
+//! it was opened with, and takes them away from the host: no other program hears them, no tap either,
+//! nor what the port sends. Everything else stays the host's: IP, other stations' frames, other groups
+//! (those of bridges, say), frames with a VLAN's tag. A tag that the interface takes out beforehand
+//! cannot be seen.
+//!
+//! Left out: several receive queues, the kernel's stamps, native hooks of drivers, frames of more than
+//! 1,500 octets of data. Frames are padded to 60 octets here; the FCS is the interface's.
+
+use super::{Arrival, Counts, MOST_PASSED_OVER, Port, PortError, Stamp, Wait};
+use crate::clock;
+use crate::interface::{Interface, Kind, in_namespace};
+use crate::socket::Socket;
+use crate::xdp::{LONGEST_FRAME, Sent, Xdp};
+use stack::station::{Frame, Transmission};
+use std::io;
+use wire::addr::Mac;
+use wire::mac;
+use wire::time::Instant;
+use wire::units::BitRate;
+
+/// The shortest frame without FCS (ISO 8802-3: 64 octets with it).
+const SHORTEST_FRAME: usize = 60;
+/// Groups that a program of bounded length asks for.
+const MOST_GROUPS: usize = 64;
+/// What such a port takes.
+const CAPABILITIES: &str = "CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF";
+
+/// How an AF_XDP port is opened.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AfXdpParams {
+    /// The interface's name.
+    pub interface: String,
+    /// The network namespace it is in, as `ip netns` names it; the process's own without one.
+    pub namespace: Option<String>,
+    /// The station's address; the interface's own without one.
+    pub station: Option<Mac>,
+    /// Groups the station belongs to, beside that of all stations: 64 at the most.
+    pub groups: Vec<Mac>,
+    /// How the thread waits.
+    pub wait: Wait,
+}
+
+/// A station's port beside the kernel's network stack.
+#[derive(Debug)]
+pub struct AfXdp {
+    xdp: Xdp,
+    /// Lets the interface take in what the station is addressed by, while it lives.
+    _joined: Socket,
+    interface: Interface,
+    station: Mac,
+    wait: Wait,
+    counts: Counts,
+}
+
+impl AfXdp {
+    /// Opens the interface.
+    ///
+    /// # Errors
+    /// [`PortError::NoSuchInterface`], [`PortError::NoSuchNamespace`], [`PortError::Down`],
+    /// [`PortError::NotPermitted`] where a capability is missing, [`PortError::NotForXdp`] where the
+    /// interface or the kernel cannot, or what the system said.
+    pub fn open(params: &AfXdpParams) -> Result<Self, PortError> {
+        in_namespace(params.namespace.as_deref(), || Self::open_here(params))
+    }
+
+    fn open_here(params: &AfXdpParams) -> Result<Self, PortError> {
+        let interface = Interface::named(&params.interface)?;
+        let unfit =
+            |reason: String| PortError::NotForXdp { interface: interface.name.clone(), reason };
+        if interface.kind == Kind::Loopback {
+            return Err(unfit("the loopback has no frames of stations".to_owned()));
+        }
+        if !interface.is_up {
+            return Err(PortError::Down(interface.name));
+        }
+        if params.groups.len() > MOST_GROUPS {
+            return Err(unfit(format!("{MOST_GROUPS} groups at the most")));
+        }
+        let queues = interface.receive_queues();
+        if queues > 1 {
+            let fix = format!("ethtool -L {} combined 1", interface.name);
+            return Err(unfit(format!("it has {queues} receive queues, and one is heard: {fix}")));
+        }
+        let station = params.station.unwrap_or(interface.mac);
+        let failed = |source: io::Error| match source.raw_os_error() {
+            Some(libc::EPERM | libc::EACCES) => {
+                PortError::NotPermitted { place: interface.name.clone(), capability: CAPABILITIES }
+            }
+            Some(libc::EBUSY | libc::EEXIST) => unfit("another program has its queue".to_owned()),
+            Some(libc::EAFNOSUPPORT | libc::ENOSYS | libc::EOPNOTSUPP | libc::EINVAL) => {
+                unfit(format!("this kernel or interface cannot: {source}"))
+            }
+            _ => PortError::System { doing: "open an AF_XDP socket", source },
+        };
+        let joined = Socket::raw().map_err(failed)?;
+        if station != interface.mac {
+            joined.join(interface.index, libc::PACKET_MR_UNICAST, station).map_err(failed)?;
+        }
+        for group in &params.groups {
+            joined.join(interface.index, libc::PACKET_MR_MULTICAST, *group).map_err(failed)?;
+        }
+        let addresses = [&[station, Mac::BROADCAST], &params.groups[..]].concat();
+        let xdp = Xdp::open(interface.index, &addresses).map_err(failed)?;
+        let (wait, counts) = (params.wait, Counts::default());
+        Ok(Self { xdp, _joined: joined, interface, station, wait, counts })
+    }
+
+    /// The interface, as it was when the port was opened.
+    #[must_use]
+    pub const fn interface(&self) -> &Interface {
+        &self.interface
+    }
+
+    fn failed(&self, doing: &'static str) -> impl Fn(io::Error) -> PortError {
+        let name = self.interface.name.clone();
+        move |source| match source.raw_os_error() {
+            Some(libc::ENETDOWN | libc::ENXIO | libc::ENODEV) => PortError::Down(name.clone()),
+            _ => PortError::System { doing, source },
+        }
+    }
+}
+
+impl Port for AfXdp {
+    fn name(&self) -> &str {
+        &self.interface.name
+    }
+
+    fn addr(&self) -> Mac {
+        self.station
+    }
+
+    fn send(&mut self, frame: &Frame) -> Result<Transmission, PortError> {
+        let most = self.interface.mtu + mac::HEADER_OCTETS;
+        let limit = most.min(LONGEST_FRAME);
+        if frame.len() > limit {
+            return Err(PortError::TooLong { octets: frame.len(), limit });
+        }
+        let sent = self.xdp.send([frame.head(), frame.payload()], SHORTEST_FRAME);
+        match sent.map_err(|error| self.failed("send a frame")(error))? {
+            Sent::Out => {
+                self.counts.sent += 1;
+                Ok(Transmission::Sent)
+            }
+            Sent::NoRoom => {
+                self.counts.not_sent += 1;
+                Ok(Transmission::GivenUp)
+            }
+        }
+    }
+
+    fn receive(&mut self, until: Instant) -> Result<Option<Arrival>, PortError> {
+        for passed_over in 0_u64.. {
+            let received = self.xdp.receive_until(until, self.wait);
+            let received = received.map_err(|error| self.failed("receive a frame")(error))?;
+            let Some(octets) = received else { return Ok(None) };
+            let (at, frame) = (clock::now(), Frame::new(octets));
+            if stack::station::source(&frame) != Some(self.station) {
+                self.counts.received += 1;
+                return Ok(Some(Arrival { at, stamp: Stamp::User, frame }));
+            }
+            if passed_over >= MOST_PASSED_OVER && at >= until {
+                break;
+            }
+        }
+        Ok(None)
+    }
+
+    fn link_rate(&self) -> Option<BitRate> {
+        self.interface.rate
+    }
+
+    fn is_unbounded(&self) -> bool {
+        matches!(self.interface.kind, Kind::Loopback | Kind::Veth)
+    }
+
+    fn counts(&self) -> Counts {
+        // Where the kernel cannot be asked, nothing is added.
+        Counts { overrun: self.xdp.dropped().unwrap_or(0), ..self.counts }
+    }
+}

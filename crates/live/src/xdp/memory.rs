@@ -1,0 +1,235 @@
+//! Memory and rings that a socket shares with the kernel.
+#![expect(unsafe_code, reason = "shared memory exists only as pointers, socket options in libc")]
+
+use crate::socket::Socket;
+use bytes::{Bytes, BytesMut};
+use core::mem;
+use core::ptr::{self, NonNull};
+use core::sync::atomic::{AtomicU32, Ordering};
+use std::io;
+
+/// Octets of an address in the rings that pass chunks.
+const ADDRESS_OCTETS: usize = 8;
+/// Octets of a `struct xdp_desc` in those that pass frames: address, length, options.
+const FRAME_OCTETS: usize = 16;
+
+/// Memory that the kernel writes to as well, and so never borrowed.
+#[derive(Debug)]
+pub(super) struct Mapping {
+    base: NonNull<u8>,
+    octets: usize,
+}
+
+// SAFETY: the memory belongs to this value alone, on whatever thread it is.
+unsafe impl Send for Mapping {}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: it was mapped with this length, and nothing points to it any more.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.octets) };
+    }
+}
+
+impl Mapping {
+    fn new(octets: usize, flags: libc::c_int, fd: libc::c_int, offset: i64) -> io::Result<Self> {
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: maps new memory, which nothing else uses.
+        let base = unsafe { libc::mmap(ptr::null_mut(), octets, protection, flags, fd, offset) };
+        match NonNull::new(base.cast()) {
+            Some(mapped) if base != libc::MAP_FAILED => Ok(Self { base: mapped, octets }),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    /// Memory of this process, on the boundary of a page.
+    pub(super) fn anonymous(octets: usize) -> io::Result<Self> {
+        Self::new(octets, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_POPULATE, -1, 0)
+    }
+
+    const fn holds(&self, offset: usize, octets: usize) -> bool {
+        match offset.checked_add(octets) {
+            Some(end) => end <= self.octets,
+            None => false,
+        }
+    }
+
+    /// A word that both sides write.
+    fn word(&self, offset: usize) -> &AtomicU32 {
+        assert!(self.holds(offset, 4) && offset.is_multiple_of(4), "a ring lies in its mapping");
+        // SAFETY: inside the mapping and aligned, as was just checked; atomics may be shared.
+        unsafe { self.base.add(offset).cast::<AtomicU32>().as_ref() }
+    }
+
+    /// Writes where it is this side's turn.
+    pub(super) fn write(&self, offset: usize, octets: &[u8]) {
+        assert!(self.holds(offset, octets.len()), "a frame lies in its chunk");
+        // SAFETY: inside the mapping, as was just checked; by the rings' protocol the kernel does not
+        // touch a chunk or an entry that was not passed to it.
+        unsafe {
+            let to = self.base.as_ptr().add(offset);
+            ptr::copy_nonoverlapping(octets.as_ptr(), to, octets.len());
+        }
+    }
+
+    /// A copy of what lies here, where it is this side's turn.
+    pub(super) fn read(&self, offset: usize, octets: usize) -> Bytes {
+        let mut copy = BytesMut::zeroed(octets);
+        self.read_into(offset, &mut copy);
+        copy.freeze()
+    }
+
+    fn read_into(&self, offset: usize, copy: &mut [u8]) {
+        assert!(self.holds(offset, copy.len()), "the kernel puts frames into chunks");
+        // SAFETY: inside the mapping, as was just checked; by the rings' protocol the kernel does not
+        // touch a chunk or an entry that it has passed to this side.
+        unsafe {
+            let from = self.base.as_ptr().add(offset);
+            ptr::copy_nonoverlapping(from, copy.as_mut_ptr(), copy.len());
+        }
+    }
+}
+
+/// A ring: a count of what was put in, one of what was taken out, and the entries.
+#[derive(Debug)]
+pub(super) struct Ring {
+    memory: Mapping,
+    entries: u32,
+    producer: usize,
+    consumer: usize,
+    begins: usize,
+}
+
+impl Ring {
+    fn of(
+        socket: &Socket,
+        option: libc::c_int,
+        (entries, entry): (u32, usize),
+        offsets: libc::xdp_ring_offset,
+        at: u64,
+    ) -> io::Result<Self> {
+        socket.set(libc::SOL_XDP, option, entries)?;
+        let begins = offsets.desc as usize;
+        let octets = begins + entries as usize * entry;
+        let flags = libc::MAP_SHARED | libc::MAP_POPULATE;
+        let memory = Mapping::new(octets, flags, socket.fd(), at as i64)?;
+        let (producer, consumer) = (offsets.producer as usize, offsets.consumer as usize);
+        Ok(Self { memory, entries, producer, consumer, begins })
+    }
+
+    /// How many entries were ever put in.
+    pub(super) fn produced(&self) -> u32 {
+        self.memory.word(self.producer).load(Ordering::Acquire)
+    }
+
+    /// How many entries were ever taken out.
+    pub(super) fn consumed(&self) -> u32 {
+        self.memory.word(self.consumer).load(Ordering::Acquire)
+    }
+
+    const fn place(&self, number: u32, entry: usize) -> usize {
+        self.begins + (number % self.entries) as usize * entry
+    }
+
+    /// Puts a chunk in. There are never more chunks than entries.
+    pub(super) fn put_address(&self, address: u64) {
+        let number = self.produced();
+        self.memory.write(self.place(number, ADDRESS_OCTETS), &address.to_ne_bytes());
+        self.memory.word(self.producer).store(number.wrapping_add(1), Ordering::Release);
+    }
+
+    /// Puts a frame in. The caller has seen that there is room.
+    pub(super) fn put_frame(&self, address: u64, octets: u32) {
+        let number = self.produced();
+        let mut entry = [0; FRAME_OCTETS];
+        let (front, back) = entry.split_at_mut(ADDRESS_OCTETS);
+        front.copy_from_slice(&address.to_ne_bytes());
+        back.copy_from_slice(&u64::from(octets).to_ne_bytes());
+        if cfg!(target_endian = "big") {
+            back.rotate_left(4);
+        }
+        self.memory.write(self.place(number, FRAME_OCTETS), &entry);
+        self.memory.word(self.producer).store(number.wrapping_add(1), Ordering::Release);
+    }
+
+    /// Goes back to so many entries put in, where the kernel has not looked at the last.
+    pub(super) fn take_back(&self, number: u32) {
+        self.memory.word(self.producer).store(number, Ordering::Release);
+    }
+
+    /// Takes all entries out, unread.
+    pub(super) fn take_all(&self) {
+        self.memory.word(self.consumer).store(self.produced(), Ordering::Release);
+    }
+
+    /// Takes out the address and the octets of the next frame.
+    pub(super) fn take_frame(&self) -> Option<(u64, u32)> {
+        let number = self.consumed();
+        if self.produced() == number {
+            return None;
+        }
+        let place = self.place(number, FRAME_OCTETS);
+        let mut address = [0; ADDRESS_OCTETS];
+        self.memory.read_into(place, &mut address);
+        let octets = self.memory.word(place + ADDRESS_OCTETS).load(Ordering::Relaxed);
+        self.memory.word(self.consumer).store(number.wrapping_add(1), Ordering::Release);
+        Some((u64::from_ne_bytes(address), octets))
+    }
+}
+
+/// The four rings of a socket.
+pub(super) struct Rings {
+    /// Chunks for frames that will come.
+    pub(super) filling: Ring,
+    /// Chunks whose frames went out.
+    pub(super) completed: Ring,
+    /// Frames that came.
+    pub(super) receiving: Ring,
+    /// Frames that are to go out.
+    pub(super) sending: Ring,
+}
+
+impl Rings {
+    /// Makes and maps them.
+    pub(super) fn of(socket: &Socket, receiving: u32, sending: u32) -> io::Result<Self> {
+        let at: libc::xdp_mmap_offsets = get(socket, libc::XDP_MMAP_OFFSETS)?;
+        let ring = |option, size, offsets, page| Ring::of(socket, option, size, offsets, page);
+        let (coming, going) = ((receiving, ADDRESS_OCTETS), (sending, ADDRESS_OCTETS));
+        let (came, go) = ((receiving, FRAME_OCTETS), (sending, FRAME_OCTETS));
+        let (fill_page, done_page) =
+            (libc::XDP_UMEM_PGOFF_FILL_RING, libc::XDP_UMEM_PGOFF_COMPLETION_RING);
+        let (receive_page, send_page) = (libc::XDP_PGOFF_RX_RING, libc::XDP_PGOFF_TX_RING);
+        Ok(Self {
+            filling: ring(libc::XDP_UMEM_FILL_RING, coming, at.fr, fill_page)?,
+            completed: ring(libc::XDP_UMEM_COMPLETION_RING, going, at.cr, done_page)?,
+            receiving: ring(libc::XDP_RX_RING, came, at.rx, receive_page as u64)?,
+            sending: ring(libc::XDP_TX_RING, go, at.tx, send_page as u64)?,
+        })
+    }
+}
+
+/// Tells the kernel which memory frames are in. The mapping has to outlive the socket's use.
+pub(super) fn register(socket: &Socket, chunks: &Mapping, chunk: u32) -> io::Result<()> {
+    // SAFETY: an all-zero registration is a valid one.
+    let mut memory: libc::xdp_umem_reg = unsafe { mem::zeroed() };
+    memory.addr = chunks.base.as_ptr() as u64;
+    memory.len = chunks.octets as u64;
+    memory.chunk_size = chunk;
+    socket.set(libc::SOL_XDP, libc::XDP_UMEM_REG, memory)
+}
+
+/// What the kernel counted.
+pub(super) fn statistics(socket: &Socket) -> io::Result<libc::xdp_statistics> {
+    get(socket, libc::XDP_STATISTICS)
+}
+
+/// An option of the socket whose value is a plain C structure of counts.
+fn get<T: Copy>(socket: &Socket, name: libc::c_int) -> io::Result<T> {
+    // SAFETY: both structures asked for are plain counts, for which all zero is a value.
+    let mut value: T = unsafe { mem::zeroed() };
+    let mut size = libc::socklen_t::try_from(mem::size_of::<T>()).unwrap_or(0);
+    let pointer = (&raw mut value).cast();
+    // SAFETY: the pointer and the size are those of `value`, which the call may write to.
+    let status =
+        unsafe { libc::getsockopt(socket.fd(), libc::SOL_XDP, name, pointer, &raw mut size) };
+    if status < 0 { Err(io::Error::last_os_error()) } else { Ok(value) }
+}

@@ -1,0 +1,250 @@
+//! AF_XDP on a veth pair between two network namespaces.
+
+use crate::namespace::{INTERFACE, Namespaces};
+use crate::session::converse;
+use crate::{A, B, C, frame, number};
+use bytes::Bytes;
+use live::clock;
+use live::port::{
+    AfPacket, AfPacketParams, AfXdp, AfXdpParams, Faulty, FaultyParams, Port, PortError, Stamp,
+    Wait,
+};
+use live::runner::{Control, Runner};
+use stack::fault::{Faults, Plan};
+use stack::messaging::{Address, Completion, Indication, Options, Params};
+use stack::profile::{Messenger, Programmed};
+use stack::station::Frame;
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use wire::addr::Mac;
+use wire::time::Instant;
+
+/// A group that the station belongs to, and that of bridges, to which it does not.
+const GROUP: Mac = Mac([0x03, 0, 0, 0, 0, 0x20]);
+const BRIDGES: Mac = Mac([0x01, 0x80, 0xC2, 0, 0, 0]);
+const SOCKET: u8 = 4;
+const MESSAGES: u32 = 2_000;
+
+fn params(namespace: &str, station: Mac) -> AfXdpParams {
+    AfXdpParams {
+        interface: INTERFACE.into(),
+        namespace: Some(namespace.into()),
+        station: Some(station),
+        groups: vec![GROUP],
+        wait: Wait::Block,
+    }
+}
+
+fn packet_port(namespace: &str, station: Mac) -> AfPacket {
+    let (interface, namespace) = (INTERFACE.into(), Some(namespace.into()));
+    let (station, groups, wait) = (Some(station), vec![GROUP, BRIDGES], Wait::Block);
+    AfPacket::open(&AfPacketParams { interface, namespace, station, groups, wait }).unwrap()
+}
+
+/// The port; `None`, and a printed reason, where this system has none.
+fn open(params: &AfXdpParams) -> Option<AfXdp> {
+    match AfXdp::open(params) {
+        Ok(port) => Some(port),
+        Err(error @ (PortError::NotPermitted { .. } | PortError::NotForXdp { .. })) => {
+            println!("skipped: {error}");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// The next frame that comes, within a time that no frame takes.
+fn next(port: &mut dyn Port) -> u32 {
+    let arrival = port.receive(clock::now() + Duration::from_secs(30)).unwrap();
+    number(&arrival.expect("a frame was sent").frame)
+}
+
+#[test]
+fn two_interfaces_agree_over_af_xdp_and_every_frame_is_counted() {
+    let Some(namespaces) = Namespaces::make() else { return };
+    namespaces.up();
+    let [a, b] = &namespaces.names;
+    for wait in [Wait::Block, Wait::Spin] {
+        let one = open(&AfXdpParams { wait, ..params(a, A) });
+        let other = open(&AfXdpParams { wait, ..params(b, B) });
+        let (Some(one), Some(other)) = (one, other) else { return };
+        converse(Box::new(one), Box::new(other), 300);
+    }
+}
+
+#[test]
+fn the_host_keeps_all_but_llc_frames_for_this_station_and_its_groups() {
+    let Some(namespaces) = Namespaces::make() else { return };
+    namespaces.up();
+    let [a, b] = &namespaces.names;
+    let Some(mut xdp) = open(&params(b, B)) else { return };
+    // These hear what the host has: one station each, and all groups.
+    let (mut host, mut as_b) = (packet_port(b, C), packet_port(b, B));
+    let mut sender = packet_port(a, A);
+    for (place, to) in [B, C, GROUP, Mac::BROADCAST, BRIDGES, Mac::local(9)].iter().enumerate() {
+        sender.send(&frame(*to, A, SOCKET, place as u32)).unwrap();
+    }
+    assert_eq!([next(&mut host), next(&mut host)], [1, 4], "what the port did not take");
+    assert_eq!(next(&mut as_b), 4);
+    assert_eq!([next(&mut xdp), next(&mut xdp), next(&mut xdp)], [0, 2, 3]);
+    assert_eq!((xdp.counts().received, xdp.counts().overrun), (3, 0));
+    // A frame with a type is the host's, also for this station: a type of local experiments.
+    let mut typed = Frame::new(Bytes::from_static(&[0; 50]));
+    typed.prepend(&[&B.0[..], &A.0, &[0x88, 0xB5]].concat());
+    sender.send(&typed).unwrap();
+    sender.send(&frame(B, A, SOCKET, 9)).unwrap();
+    assert_eq!(next(&mut xdp), 9, "nothing of what was for others came before");
+    // The host has everything again once the port is gone.
+    drop(xdp);
+    sender.send(&frame(B, A, SOCKET, 10)).unwrap();
+    assert_eq!(next(&mut as_b), 10);
+}
+
+#[test]
+fn a_short_frame_is_padded_and_a_long_one_goes_through_whole() {
+    let Some(namespaces) = Namespaces::make() else { return };
+    namespaces.up();
+    let [a, b] = &namespaces.names;
+    let (Some(mut one), Some(mut other)) = (open(&params(a, A)), open(&params(b, B))) else {
+        return;
+    };
+    // More than there is room for at a time, so that every chunk and entry is used again.
+    for turn in 0..3_000_u32 {
+        one.send(&frame(B, A, SOCKET, turn)).unwrap();
+        let arrival = other.receive(clock::now() + Duration::from_secs(30)).unwrap().unwrap();
+        assert_eq!((number(&arrival.frame), arrival.frame.len()), (turn, 60));
+        assert_eq!(arrival.stamp, Stamp::User);
+    }
+    let data: Vec<u8> = (0..1_500).map(|place: u32| place as u8).collect();
+    let mut long = Frame::new(Bytes::from(data));
+    long.prepend(&[&B.0[..], &A.0, &1_500_u16.to_be_bytes()].concat());
+    one.send(&long).unwrap();
+    let arrival = other.receive(clock::now() + Duration::from_secs(30)).unwrap().unwrap();
+    assert_eq!(arrival.frame, long);
+    long.prepend(&[0]);
+    let error = one.send(&long).unwrap_err().to_string();
+    assert_eq!(error, "a frame of 1515 octets does not fit: 1514 at most");
+}
+
+#[test]
+fn a_port_that_cannot_be_had_says_why() {
+    let Some(namespaces) = Namespaces::make() else { return };
+    let [a, b] = &namespaces.names;
+    let said = |params: &AfXdpParams| AfXdp::open(params).unwrap_err().to_string();
+    assert_eq!(said(&params(a, A)), "interface wire0 is down");
+    namespaces.up();
+    let loopback = AfXdpParams { interface: "lo".into(), namespace: None, ..params(a, A) };
+    assert_eq!(said(&loopback), "no AF_XDP on lo: the loopback has no frames of stations");
+    let nowhere = AfXdpParams { interface: "nowhere0".into(), ..params(a, A) };
+    assert_eq!(said(&nowhere), "no such interface: \"nowhere0\"");
+    let crowd = AfXdpParams { groups: vec![GROUP; 65], ..params(a, A) };
+    assert_eq!(said(&crowd), "no AF_XDP on wire0: 64 groups at the most");
+    let Some(mut first) = open(&params(b, B)) else { return };
+    let second = said(&params(b, C));
+    assert_eq!(second, "no AF_XDP on wire0: another program has its queue");
+    let mut sender = packet_port(a, A);
+    sender.send(&frame(B, A, SOCKET, 5)).unwrap();
+    assert_eq!(next(&mut first), 5, "the first one is none the worse");
+}
+
+#[test]
+fn what_is_given_up_while_the_interface_is_down_never_goes_out() {
+    let Some(namespaces) = Namespaces::make() else { return };
+    namespaces.up();
+    let [a, b] = &namespaces.names;
+    let (Some(mut one), Some(mut other)) = (open(&params(a, A)), open(&params(b, B))) else {
+        return;
+    };
+    one.send(&frame(B, A, SOCKET, 1)).unwrap();
+    assert_eq!(next(&mut other), 1);
+    namespaces.down();
+    for number in 2..4 {
+        let failed = one.send(&frame(B, A, SOCKET, number));
+        assert!(matches!(failed, Err(PortError::Down(_))), "{failed:?}");
+    }
+    namespaces.up();
+    // The link may take some time to come up.
+    let first = (0..100).find_map(|_| {
+        one.send(&frame(B, A, SOCKET, 4)).unwrap();
+        other.receive(clock::now() + Duration::from_millis(100)).unwrap()
+    });
+    assert_eq!(first.map(|arrival| number(&arrival.frame)), Some(4));
+}
+
+/// Sends so many acknowledged messages, and says how many were reported delivered.
+fn send(port: &mut dyn Port) -> u32 {
+    let mut messenger = Messenger::new(A, Params::lan()).unwrap();
+    let options = Options {
+        acknowledged: true,
+        transmit_indication: true,
+        crc: true,
+        transmissions: 8,
+        ..Options::plain()
+    };
+    assert!(messenger.sockets.open(clock::now(), SOCKET).is_accepted());
+    assert!(messenger.sockets.option(SOCKET, options).is_accepted());
+    let (mut sent, told, done) = (0_u32, Cell::new(0), Cell::new(0));
+    let to = Address { station: B, socket: SOCKET };
+    let mut station = Programmed::new(messenger, |it: &mut Messenger, now| {
+        while let Some(indication) = it.indication() {
+            told.set(told.get() + 1);
+            let is_done =
+                matches!(indication, Indication::Transmitted { completion: Completion::Done, .. });
+            done.set(done.get() + u32::from(is_done));
+        }
+        let data = Bytes::from(sent.to_be_bytes().to_vec());
+        if sent < MESSAGES && it.sockets.transmit(now, SOCKET, to, data).is_accepted() {
+            sent += 1;
+        }
+        None
+    });
+    let (until, stop) = (clock::now() + Duration::from_secs(300), AtomicBool::new(false));
+    let run = Runner::new().run(&mut station, port, until, &stop, |_, _| {
+        if told.get() == MESSAGES { Control::Stop } else { Control::Continue }
+    });
+    run.unwrap();
+    done.get()
+}
+
+/// Takes messages until told to stop; how often each number came.
+fn take(port: &mut dyn Port, stop: &AtomicBool) -> Vec<u32> {
+    let mut messenger = Messenger::new(B, Params::lan()).unwrap();
+    let options = Options { crc: true, pending_receives: 4, ..Options::plain() };
+    assert!(messenger.sockets.open(clock::now(), SOCKET).is_accepted());
+    assert!(messenger.sockets.option(SOCKET, options).is_accepted());
+    let mut came = vec![0; MESSAGES as usize];
+    let mut station = Programmed::new(messenger, |it: &mut Messenger, now| {
+        while let Some(message) = it.sockets.take(SOCKET) {
+            let octets = message.data.to_bytes();
+            came[u32::from_be_bytes(octets[..].try_into().unwrap()) as usize] += 1;
+        }
+        while it.sockets.enable_reception(now, SOCKET, 100).is_accepted() {}
+        None
+    });
+    Runner::new().run(&mut station, port, Instant::MAX, stop, |_, _| Control::Continue).unwrap();
+    drop(station);
+    came
+}
+
+#[test]
+fn acknowledged_messages_arrive_once_each_over_af_xdp_and_a_wire_that_loses() {
+    let Some(namespaces) = Namespaces::make() else { return };
+    namespaces.up();
+    let [a, b] = &namespaces.names;
+    let (Some(one), Some(mut other)) = (open(&params(a, A)), open(&params(b, B))) else { return };
+    let plan = Plan { loss: 0.02, ..Plan::harmless(Duration::from_millis(100)) };
+    let faults = |name| Some(Faults::new(plan, 0x5eed, name).unwrap());
+    let faulty =
+        FaultyParams { receiving: faults("here"), sending: faults("there"), held_frames: 64 };
+    let mut one = Faulty::new(one, faulty);
+    let done = AtomicBool::new(false);
+    let (delivered, came) = std::thread::scope(|scope| {
+        let taking = scope.spawn(|| take(&mut other, &done));
+        let delivered = send(&mut one);
+        done.store(true, Ordering::Relaxed);
+        (delivered, taking.join().unwrap())
+    });
+    assert_eq!(delivered, MESSAGES, "eight times lost is a chance in 10^11");
+    assert_eq!(came, vec![1; MESSAGES as usize]);
+}
