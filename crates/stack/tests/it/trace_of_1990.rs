@@ -116,12 +116,12 @@ fn standard(cc: &Bytes) -> Bytes {
     Bytes::from(cc)
 }
 
-/// ISO 8073 13.2.3: a parameter that is not the standard's is ignored in a CR, and is a protocol error
-/// in any other TPDU. The peer of 1990 knew from the CR that its partner was of its own make.
 #[test]
 fn the_cc_of_1990_as_it_stands_has_a_parameter_that_the_standard_does_not_allow() {
     let Some(trace) = trace() else { return };
     let (mut ours, endpoint) = calling();
+    // 13.2.3: a parameter that is not the standard's is ignored in a CR, and is a protocol error in any
+    // other TPDU. The peer of 1990 knew from the CR that its partner was of its own make.
     let sent = ours.receive(&trace[0]);
     let kinds: Vec<_> = sent.iter().map(|tpdu| kind(tpdu)).collect();
     assert_eq!(kinds, [Kind::Dr]);

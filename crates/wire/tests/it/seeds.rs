@@ -84,7 +84,7 @@ pub(crate) fn all() -> Vec<Seed> {
         ("too-short", "03000006 02f0"),
         ("reserved", "03ff0007 02f080"),
         ("longest", "0300ffff 02f080"),
-        ("none", ""),
+        ("one-octet", "03"),
     ] {
         add("tpkt", name, hex(stream));
     }
