@@ -11,6 +11,7 @@ mod directory;
 pub mod faulty;
 pub mod framing;
 pub mod ideal;
+pub mod plca;
 mod rotation;
 pub mod token_bus;
 pub mod token_ring;

@@ -6,6 +6,7 @@ mod contention;
 mod faults;
 mod host;
 mod messages;
+mod plca;
 mod polling;
 mod refusals;
 mod runs;

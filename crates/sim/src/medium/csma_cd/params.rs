@@ -3,6 +3,7 @@
 //! Not modelled: carrier extension and bursts (half duplex at 1 Gbit/s).
 
 use crate::medium::framing::Framing;
+use crate::medium::plca::BALANCED_PAIR;
 use core::fmt;
 use wire::units::BitRate;
 
@@ -73,6 +74,14 @@ impl Params {
             timing: Timing::IEEE_802_3,
             seed,
         }
+    }
+
+    /// `stations` at equal distances on a 10BASE-T1S segment (IEEE 802.3cg) without PLCA: 10 Mbit/s,
+    /// half duplex, on a balanced pair. The standard promises 8 stations and 25 m, and allows more.
+    #[must_use]
+    pub fn t1s(stations: usize, length_metres: f64, seed: u64) -> Self {
+        let metres_per_second = BALANCED_PAIR;
+        Self { metres_per_second, ..Self::spread(stations, length_metres, seed) }
     }
 
     /// Each place on the cable as the time a signal takes from its end, in whole nanoseconds, so
