@@ -13,6 +13,7 @@ pub mod framing;
 pub mod ideal;
 pub mod plca;
 mod rotation;
+pub mod switched;
 pub mod token_bus;
 pub mod token_ring;
 

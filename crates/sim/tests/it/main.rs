@@ -11,6 +11,7 @@ mod polling;
 mod refusals;
 mod runs;
 mod swarm;
+mod switched;
 mod talker;
 mod timelines;
 mod token_bus;

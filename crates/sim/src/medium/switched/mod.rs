@@ -1,0 +1,296 @@
+//! Switched Ethernet: full-duplex links, and switches that store and forward (IEEE 802.1Q).
+//!
+//! ```text
+//!   station ── link ──▶ [switch: latency ▶ 8 queues ▶ port] ── link ──▶ [switch …] ── ▶ station
+//! ```
+//!
+//! Every link has both directions to itself, so that nothing collides, and frames wait only where
+//! several want to go out at one port. A switch takes a frame in whole, finds its port by the
+//! address, and queues it there by its priority: the queue of the highest priority is served first,
+//! and a frame that is being sent is finished. A port has room for so much; what finds it full is lost
+//! and counted. A station sends its own frames in the order in which it made them.
+//!
+//! The observer hears what switches send to stations, as if all those ports were mirrored to it:
+//! a frame to a group is heard as often as it is delivered.
+//!
+//! Not modelled: learning (every switch knows where every station is, and nothing is flooded but
+//! frames to groups), cut-through, preemption, shapers and time-aware gates, flow control by PAUSE, a
+//! switch whose fabric or memory is shared by its ports, spanning trees and their changes, noise.
+
+mod params;
+mod port;
+mod statistics;
+
+pub use params::{Buffer, Invalid, Link, Params, StationLink, Switch, Trunk, tag_priority};
+pub use statistics::Statistics;
+
+use super::directory::Directory;
+use super::{Delivery, Event, Medium, Misfit, Passage};
+use crate::agenda::Agenda;
+use port::{CLASSES, End, Port, Transit};
+use stack::fault::Fate;
+use stack::machine::Deadline;
+use stack::station::{self, Frame, Transmission};
+use std::collections::{BTreeSet, VecDeque};
+use wire::addr::Mac;
+use wire::time::Instant;
+
+/// A switched network with its stations' MAC entities.
+#[derive(Clone, Debug)]
+pub struct Switched {
+    params: Params,
+    directory: Directory,
+    /// First those of the stations, then those of the switches.
+    ports: Vec<Port>,
+    /// The ports of each switch.
+    ports_of: Vec<Vec<usize>>,
+    /// The port by which each switch reaches each other; its own entry means nothing.
+    towards: Vec<Vec<usize>>,
+    /// The port that leads to each station.
+    last_ports: Vec<usize>,
+    /// For each port when its frame or gap ends; behind those, when what it sent is next queued.
+    agenda: Agenda,
+    events: VecDeque<Event>,
+    statistics: Statistics,
+}
+
+impl Switched {
+    /// A network whose stations are yet to be attached.
+    ///
+    /// # Errors
+    /// Where there cannot be such a network.
+    pub fn new(params: Params) -> Result<Self, Invalid> {
+        params.check()?;
+        let mut network = Self {
+            ports: Vec::new(),
+            ports_of: vec![Vec::new(); params.switches.len()],
+            towards: Vec::new(),
+            last_ports: Vec::new(),
+            directory: Directory::default(),
+            agenda: Agenda::default(),
+            events: VecDeque::new(),
+            statistics: Statistics::default(),
+            params,
+        };
+        network.wire_up();
+        network.towards = (0..network.ports_of.len()).map(|from| network.ways(from)).collect();
+        Ok(network)
+    }
+
+    /// What happened so far.
+    #[must_use]
+    pub const fn statistics(&self) -> &Statistics {
+        &self.statistics
+    }
+
+    /// Frames, or copies of one, that are waiting, in transmission, or within a switch.
+    #[must_use]
+    pub fn queued(&self) -> usize {
+        self.ports.iter().map(|port| port.frames + port.in_flight.len()).sum()
+    }
+
+    /// Makes the ports: two for each link.
+    fn wire_up(&mut self) {
+        let stations = self.params.stations.clone();
+        let own = Buffer::Frames(self.params.queue_frames);
+        for (station, StationLink { switch, link }) in stations.iter().enumerate() {
+            self.port(End::Station(station), End::Switch(*switch), *link, own);
+        }
+        for (station, StationLink { switch, link }) in stations.iter().enumerate() {
+            self.last_ports.push(self.ports.len());
+            let buffer = self.params.switches[*switch].buffer;
+            self.port(End::Switch(*switch), End::Station(station), *link, buffer);
+        }
+        for Trunk { ends: [a, b], link } in self.params.trunks.clone() {
+            for (from, to) in [(a, b), (b, a)] {
+                let buffer = self.params.switches[from].buffer;
+                self.port(End::Switch(from), End::Switch(to), link, buffer);
+            }
+        }
+        self.agenda = Agenda::new(2 * self.ports.len());
+    }
+
+    fn port(&mut self, from: End, to: End, link: Link, buffer: Buffer) {
+        if let End::Switch(switch) = from {
+            self.ports_of[switch].push(self.ports.len());
+        }
+        let propagation = self.params.propagation(link);
+        self.ports.push(Port::new(from, to, link.rate, propagation, buffer));
+    }
+
+    /// The port by which one switch reaches each other: the tree is searched from there.
+    fn ways(&self, from: usize) -> Vec<usize> {
+        let mut ways = vec![usize::MAX; self.ports_of.len()];
+        let mut reached = BTreeSet::from([from]);
+        let mut open = VecDeque::from([(from, None)]);
+        while let Some((switch, first)) = open.pop_front() {
+            for port in &self.ports_of[switch] {
+                let End::Switch(next) = self.ports[*port].to else { continue };
+                if reached.insert(next) {
+                    let first = first.unwrap_or(*port);
+                    ways[next] = first;
+                    open.push_back((next, Some(first)));
+                }
+            }
+        }
+        ways
+    }
+
+    fn tell(&mut self, station: usize, outcome: Transmission) {
+        self.events.push_back(Event::Transmitted { station, outcome });
+    }
+
+    /// Begins with the next frame of a port that sends none, at once or when the gap is over.
+    fn start(&mut self, now: Instant, index: usize) {
+        let port = &mut self.ports[index];
+        if port.sending.is_some() || !port.has_waiting() {
+            return;
+        }
+        if now < port.free {
+            return self.agenda.schedule(index, port.free);
+        }
+        let transit = port.take().expect("a frame waits");
+        let takes = port.rate.bits(self.params.framing.wire_bits(transit.frame.len()));
+        if matches!(port.from, End::Switch(_)) {
+            let longest = &mut self.statistics.longest_waits[transit.class];
+            *longest = (*longest).max(now.since(transit.since));
+        }
+        port.sending = Some((transit, now));
+        self.agenda.schedule(index, now + takes);
+    }
+
+    /// What a port was busy with is over: a frame, or the gap behind one.
+    fn go_on(&mut self, now: Instant, index: usize) {
+        self.agenda.cancel(index);
+        let port = &mut self.ports[index];
+        if let Some((transit, begun)) = port.finish() {
+            port.free = now + port.rate.bits(self.params.framing.gap_bits);
+            let (from, to, propagation) = (port.from, port.to, port.propagation);
+            match to {
+                End::Switch(switch) => {
+                    let at = now + propagation + self.params.switches[switch].latency;
+                    port.in_flight.push_back((at, transit));
+                    if port.in_flight.len() == 1 {
+                        self.agenda.schedule(self.ports.len() + index, at);
+                    }
+                }
+                End::Station(station) => {
+                    let Transit { frame, source, .. } = transit;
+                    self.statistics.delivered += 1;
+                    self.events.push_back(Event::Passage(Passage {
+                        started: begun,
+                        at: now,
+                        source,
+                        frame: frame.clone(),
+                        fate: Fate::Whole,
+                    }));
+                    let delivery = Delivery { at: now + propagation, station, frame };
+                    self.events.push_back(Event::Delivery(delivery));
+                }
+            }
+            if let End::Station(station) = from {
+                self.statistics.sent += 1;
+                self.tell(station, Transmission::Sent);
+            }
+        }
+        self.start(now, index);
+    }
+
+    /// The next frame that a port sent is inside the switch at the other end.
+    fn forward(&mut self, now: Instant, index: usize) {
+        let node = self.ports.len() + index;
+        self.agenda.cancel(node);
+        let port = &mut self.ports[index];
+        let Some((_, transit)) = port.in_flight.pop_front() else { return };
+        if let Some((at, _)) = port.in_flight.front() {
+            self.agenda.schedule(node, *at);
+        }
+        let (from, End::Switch(switch)) = (port.from, port.to) else { return };
+        let Some(destination) = station::destination(&transit.frame) else { return };
+        let mut outgoing: Vec<usize> = Vec::new();
+        if destination.is_group() {
+            let elsewhere = |port: &&usize| self.ports[**port].to != from;
+            outgoing.extend(self.ports_of[switch].iter().filter(elsewhere));
+        } else {
+            for station in self.directory.recipients(transit.source, destination) {
+                let home = self.params.stations[station].switch;
+                let port = if home == switch {
+                    self.last_ports[station]
+                } else {
+                    self.towards[switch][home]
+                };
+                // Two stations of one address may lie the same way.
+                if self.ports[port].to != from && !outgoing.contains(&port) {
+                    outgoing.push(port);
+                }
+            }
+        }
+        if outgoing.is_empty() && matches!(from, End::Station(_)) {
+            self.statistics.unrecognised += 1;
+        }
+        for port in outgoing {
+            self.queue(now, port, Transit { since: now, ..transit.clone() });
+        }
+    }
+
+    /// A frame comes to a port of a switch.
+    fn queue(&mut self, now: Instant, index: usize, transit: Transit) {
+        let port = &mut self.ports[index];
+        if !port.queue(transit) {
+            self.statistics.buffer_drops += 1;
+            return;
+        }
+        let fullest = &mut self.statistics.fullest_buffer_octets;
+        *fullest = (*fullest).max(port.octets);
+        self.start(now, index);
+    }
+}
+
+impl Medium for Switched {
+    fn attach(&mut self, addresses: &[Mac]) -> Result<(), Misfit> {
+        let places = self.params.stations.len();
+        if places != addresses.len() {
+            return Err(Misfit { places, stations: addresses.len() });
+        }
+        self.directory = Directory::new(addresses);
+        Ok(())
+    }
+
+    fn offer(&mut self, now: Instant, station: usize, frame: Frame) {
+        self.statistics.offered += 1;
+        if frame.len() > self.params.framing.maximum_octets {
+            self.statistics.oversized += 1;
+            return self.tell(station, Transmission::GivenUp);
+        }
+        let class = usize::from((self.params.priority_of)(station, &frame).min(7));
+        let transit = Transit { frame, source: station, class, since: now };
+        let port = &mut self.ports[station];
+        if !port.queue(transit) {
+            self.statistics.queue_drops += 1;
+            return self.tell(station, Transmission::GivenUp);
+        }
+        self.start(now, station);
+    }
+
+    fn expire(&mut self, now: Instant) {
+        while let Some((at, node)) = self.agenda.first()
+            && at <= now
+        {
+            match node.checked_sub(self.ports.len()) {
+                None => self.go_on(at, node),
+                Some(port) => self.forward(at, port),
+            }
+        }
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        self.agenda.first().map(|(at, node)| {
+            let timer = if node < self.ports.len() { "end of frame" } else { "switch" };
+            Deadline { at, timer }
+        })
+    }
+
+    fn poll(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+}
