@@ -3,6 +3,7 @@
 //! ```text
 //!   802.3      destination  source  length       LPDU  padding
 //!              destination  source  type 8870    LPDU            of more than 1,500 octets
+//!   802.1Q     destination  source  8100  PCP  length  LPDU  padding
 //!   802.5      destination  source  AC   FC      LPDU
 //!   ProNET-10  destination  source               LPDU
 //! ```
@@ -16,7 +17,9 @@
 //! length field cannot say more than 1,500: a longer LPDU goes behind the type of LLC encapsulation
 //! (IEEE 802.1AC), where an interface takes so long a frame.
 //!
-//! Left out: source routing, addresses of one octet.
+//! On 802.1Q networks every frame has a priority tag (VLAN 0), so that switches know its priority.
+//!
+//! Left out: source routing, addresses of one octet, VLANs.
 
 use crate::llc::type3::Lpdu;
 use crate::station::Frame;
@@ -30,11 +33,18 @@ const FRAME_CONTROL: u8 = 0x40;
 /// The bits of FC that say that there is an LPDU.
 const FRAME_TYPE: u8 = 0xC0;
 
+/// TPID of an 802.1Q tag.
+const TAG: u16 = 0x8100;
+/// Octets of a tag.
+const TAG_OCTETS: usize = 4;
+
 /// Which MAC's frames a station makes and reads.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Framing {
     /// IEEE 802.3: a length, and padding behind short LPDUs.
     Ieee8023,
+    /// IEEE 802.3 with a priority tag of 802.1Q, which holds the priority of the LPDU.
+    Ieee8021Q,
     /// IEEE 802.5: AC with the priority of access, FC with the priority of the LPDU.
     Ieee8025,
     /// ProNET-10: the LPDU ends where the frame does. The two octets behind the addresses are those
@@ -46,7 +56,7 @@ impl Framing {
     /// Whether a receiver learns the priority of an LPDU.
     #[must_use]
     pub const fn carries_priority(self) -> bool {
-        matches!(self, Self::Ieee8025)
+        matches!(self, Self::Ieee8021Q | Self::Ieee8025)
     }
 
     /// The frame in which the station of address `source` sends an LPDU.
@@ -55,6 +65,11 @@ impl Framing {
         let Lpdu { station, priority, mut packet, .. } = lpdu;
         let behind = match self {
             Self::Ieee8023 | Self::WholeFrame => Self::length_or_type(packet.len()),
+            Self::Ieee8021Q => {
+                let [high, low] = Self::length_or_type(packet.len()).to_be_bytes();
+                packet.prepend(&[priority.min(7) << 5, 0, high, low]);
+                TAG
+            }
             Self::Ieee8025 => {
                 let priority = priority.min(7);
                 u16::from_be_bytes([ACCESS_CONTROL | priority << 5, FRAME_CONTROL | priority])
@@ -81,16 +96,14 @@ impl Framing {
         frame.strip(mac::HEADER_OCTETS)?;
         let mut priority = 0;
         match self {
-            Self::Ieee8023 => {
-                let value = u16::from_be_bytes([high, low]);
-                let length = usize::from(value);
-                if value < mac::FIRST_TYPE && length <= frame.len() {
-                    // What follows the LPDU is padding.
-                    frame.truncate(length);
-                } else if value != mac::LLC_ENCAPSULATION {
-                    return None;
-                }
+            Self::Ieee8023 => until_length(&mut frame, [high, low])?,
+            Self::Ieee8021Q if [high, low] == TAG.to_be_bytes() => {
+                let [control, _, high, low] = frame.first()?;
+                frame.strip(TAG_OCTETS)?;
+                priority = control >> 5;
+                until_length(&mut frame, [high, low])?;
             }
+            Self::Ieee8021Q => return None,
             Self::Ieee8025 if low & FRAME_TYPE == FRAME_CONTROL => priority = low & 7,
             Self::Ieee8025 => return None,
             Self::WholeFrame => {}
@@ -103,6 +116,18 @@ impl Framing {
     pub fn access_priority(frame: &Frame) -> u8 {
         frame.first::<13>().map_or(0, |[.., access_control]| access_control >> 5)
     }
+}
+
+/// Leaves of what follows a length, or the type of LLC encapsulation, the LPDU.
+fn until_length(frame: &mut Frame, length_or_type: [u8; 2]) -> Option<()> {
+    let value = u16::from_be_bytes(length_or_type);
+    let length = usize::from(value);
+    if value < mac::FIRST_TYPE && length <= frame.len() {
+        // What follows the LPDU is padding.
+        frame.truncate(length);
+        return Some(());
+    }
+    (value == mac::LLC_ENCAPSULATION).then_some(())
 }
 
 #[cfg(test)]
@@ -123,11 +148,14 @@ mod tests {
     fn an_lpdu_comes_out_of_a_frame_as_it_went_in_with_the_priority_that_the_mac_carries() {
         // 1,500 is the most that a length says; 2,046 the most on ProNET-10, 4,472 on some 802.5 rings.
         for octets in [3, 46, 1_500, 1_501, 1_535, 1_536, 1_537, 2_046, 4_472] {
-            for (framing, carried) in
-                [(Framing::Ieee8023, 0), (Framing::Ieee8025, 5), (Framing::WholeFrame, 0)]
-            {
+            for (framing, carried, header) in [
+                (Framing::Ieee8023, 0, 14),
+                (Framing::Ieee8021Q, 5, 18),
+                (Framing::Ieee8025, 5, 14),
+                (Framing::WholeFrame, 0, 14),
+            ] {
                 let frame = framing.frame(HERE, lpdu(octets, 5));
-                assert_eq!(frame.len(), octets + 14);
+                assert_eq!(frame.len(), octets + header);
                 let read = framing.lpdu(frame).unwrap();
                 assert_eq!((read.station, read.priority), (HERE, carried), "{framing:?}");
                 assert_eq!(read.packet, lpdu(octets, 5).packet, "{framing:?} {octets}");
@@ -145,6 +173,9 @@ mod tests {
         assert_eq!(behind(Framing::Ieee8023, 100), [0, 100]);
         // 802.1AC: EtherType 88-70.
         assert_eq!(behind(Framing::Ieee8023, 1_501), [0x88, 0x70]);
+        // 802.1Q: TPID 81-00, then PCP = 5, DEI = 0 and VLAN 0, then the length.
+        let tagged = Framing::Ieee8021Q.frame(HERE, lpdu(100, 5)).first::<18>().unwrap();
+        assert_eq!(tagged[12..], [0x81, 0x00, 0b1010_0000, 0, 0, 100]);
         // 802.5: AC is PPPTMRRR with PPP = 5 and T = 1, FC is 01rrrYYY with YYY = 5.
         assert_eq!(behind(Framing::Ieee8025, 100), [0b1011_0000, 0b0100_0101]);
         assert_eq!(behind(Framing::WholeFrame, 2_046), [0x88, 0x70]);
