@@ -1,7 +1,9 @@
 //! The port that a text names: what stands behind LLCon's second argument.
 
 use core::net::SocketAddr;
-use live::port::{AfPacket, AfPacketParams, Hub, Port, PortError, Reach, Udp, UdpParams, Wait};
+use live::port::{
+    AfPacket, AfPacketParams, Hub, Port, PortError, Reach, Stamp, Udp, UdpParams, Wait,
+};
 use std::sync::LazyLock;
 use wire::addr::Mac;
 
@@ -124,7 +126,9 @@ pub(crate) fn open(text: &str) -> Result<Box<dyn Port>, OpenError> {
             let interface = words.next().ok_or(OpenError::Missing("the interface's name"))?;
             let Words { station, groups, namespace, wait, .. } = Words::read(words, OF_ETHERNET)?;
             let interface = interface.to_owned();
-            let params = AfPacketParams { interface, namespace, station, groups, wait };
+            // Nobody here asks when a frame arrived.
+            let stamp = Stamp::User;
+            let params = AfPacketParams { interface, namespace, station, groups, wait, stamp };
             Ok(Box::new(AfPacket::open(&params)?))
         }
         other => Err(OpenError::NoSuchKind(other.to_owned())),

@@ -140,9 +140,9 @@ impl Socket {
         Ok(statistics.tp_drops)
     }
 
-    /// Asks for the kernel's stamp with each datagram, or asks for it no more.
-    pub(crate) fn stamp(&self, wanted: bool) -> io::Result<()> {
-        self.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, i32::from(wanted))
+    /// Asks for the kernel's stamp with each datagram.
+    pub(crate) fn stamp(&self) -> io::Result<()> {
+        self.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1_i32)
     }
 
     /// Lets the kernel pass over every frame that this program does not return a length for.
@@ -511,7 +511,7 @@ mod tests {
         let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
         let to = receiver.local_addr().unwrap();
         let receiver = Socket::from(receiver);
-        receiver.stamp(true).unwrap();
+        receiver.stamp().unwrap();
         let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
         let from = sender.local_addr().unwrap();
         let parts = [IoSlice::new(b"head"), IoSlice::new(b"payload")];

@@ -94,7 +94,7 @@ impl Tap {
 
     fn prepare(&self, params: &TapParams) -> io::Result<()> {
         let (socket, index) = (&self.socket, self.interface.index);
-        socket.stamp(true)?;
+        socket.stamp()?;
         socket.room_for_receiving(params.buffer_octets)?;
         socket.set(libc::SOL_PACKET, libc::PACKET_AUXDATA, 1_i32)?;
         if !params.outgoing {

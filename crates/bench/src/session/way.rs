@@ -12,7 +12,7 @@ use core::net::SocketAddr;
 use live::capture::Capture;
 use live::port::{
     AfPacket, AfPacketParams, AfXdp, AfXdpParams, Cap, Faulty, FaultyParams, Observed, Paced, Port,
-    Reach, Udp, UdpParams, Wait, default_limits,
+    Reach, Stamp, Udp, UdpParams, Wait, default_limits,
 };
 use stack::fault::Faults;
 use std::fs::File;
@@ -201,6 +201,7 @@ fn open_wire(wire: &Wire) -> Result<Box<dyn Port>, SessionError> {
             station: None,
             groups: Vec::new(),
             wait: Wait::Block,
+            stamp: Stamp::Kernel,
         })?),
         Wire::Xdp(name) => Box::new(AfXdp::open(&AfXdpParams {
             interface: name.clone(),

@@ -3,7 +3,7 @@
 use crate::c_compiler::Program;
 use crate::namespace::{INTERFACE, Namespaces};
 use crate::peer::Peer;
-use live::port::{AfPacket, AfPacketParams, Port, Reach, Udp, UdpParams, Wait};
+use live::port::{AfPacket, AfPacketParams, Port, Reach, Stamp, Udp, UdpParams, Wait};
 use std::io::{BufRead, BufReader, Read};
 use std::net::UdpSocket;
 use std::process::{Child, Stdio};
@@ -93,6 +93,7 @@ fn the_c_examples_and_rust_exchange_acknowledged_messages_over_a_wire() {
         station: Some(RUST),
         groups: Vec::new(),
         wait: Wait::Block,
+        stamp: Stamp::Kernel,
     });
     let port_of = |station| format!("ethernet {INTERFACE} namespace={there} station={station}");
     exchange(Box::new(port.unwrap()), port_of);

@@ -22,10 +22,9 @@ pub(crate) fn port(namespace: &str, station: Mac, stamp: Stamp) -> AfPacket {
         station: Some(station),
         groups: vec![],
         wait: Wait::Spin,
+        stamp,
     };
-    let mut port = AfPacket::open(&params).expect("the namespace is this program's own");
-    port.stamp_by(stamp).expect("a socket can do with or without stamps");
-    port
+    AfPacket::open(&params).expect("the namespace is this program's own")
 }
 
 /// A packet socket at each end.

@@ -50,9 +50,9 @@ fn port(names: &[String; 2], of: usize, loss: f64) -> Result<Faulty<AfPacket>, P
         station: Some(station(of)),
         groups: vec![],
         wait: Wait::Spin,
+        stamp: Stamp::User,
     };
-    let mut port = AfPacket::open(&params)?;
-    port.stamp_by(Stamp::User)?;
+    let port = AfPacket::open(&params)?;
     let plan = Plan { loss, ..Plan::harmless(Duration::from_millis(500)) };
     let receiving = (loss > 0.0).then(|| Faults::new(plan, 7, &of.to_string()).unwrap());
     Ok(Faulty::new(port, FaultyParams { receiving, sending: None, held_frames: 4_096 }))

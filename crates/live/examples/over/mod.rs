@@ -7,7 +7,9 @@
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use live::clock;
-use live::port::{AfPacket, AfPacketParams, Hub, Port, PortError, Reach, Udp, UdpParams, Wait};
+use live::port::{
+    AfPacket, AfPacketParams, Hub, Port, PortError, Reach, Stamp, Udp, UdpParams, Wait,
+};
 use live::runner::Runner;
 use sim::medium::framing::Framing;
 use sim::medium::ideal::{Ideal, Params as IdealParams};
@@ -131,6 +133,7 @@ fn ethernet(
             station: Some(station),
             groups: vec![GROUP],
             wait: Wait::Block,
+            stamp: Stamp::Kernel,
         })?;
         Ok(Box::new(port) as Box<dyn Port>)
     };

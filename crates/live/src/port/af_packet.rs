@@ -46,6 +46,9 @@ pub struct AfPacketParams {
     pub groups: Vec<Mac>,
     /// How the thread waits.
     pub wait: Wait,
+    /// Who tells when frames arrive. The kernel's stamp is earlier by the wake-up, but is taken of
+    /// every frame that this host receives, and is handed over in a call that takes longer.
+    pub stamp: Stamp,
 }
 
 /// A station's port on a LAN interface.
@@ -85,7 +88,7 @@ impl AfPacket {
             station,
             wait: params.wait,
             converter: Converter::new(),
-            stamp: Stamp::Kernel,
+            stamp: params.stamp,
             counts: Counts::default(),
             overrun: Cell::new(0),
             buffer: vec![0; interface.mtu.max(1_500) + MAC_HEADER],
@@ -98,7 +101,10 @@ impl AfPacket {
     /// Everything is set before the socket is bound: until then it hears nothing.
     fn prepare(&self, groups: &[Mac]) -> io::Result<()> {
         let (socket, index) = (&self.socket, self.interface.index);
-        socket.stamp(true)?;
+        // Never asked for and taken back: the kernel would go on stamping until the socket is closed.
+        if self.stamp == Stamp::Kernel {
+            socket.stamp()?;
+        }
         socket.wait_for_room(WAIT_FOR_ROOM)?;
         socket.room_for_receiving(RECEIVE_BUFFER_OCTETS)?;
         socket.set(libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, 1_i32)?;
@@ -117,20 +123,6 @@ impl AfPacket {
         }
         socket.filter(&plain_llc())?;
         socket.bind_interface(index, libc::ETH_P_ALL as u16)
-    }
-
-    /// Says who tells when frames arrive from now on: the kernel, as at the start, or this process.
-    ///
-    /// The kernel's stamp is earlier by the wake-up, but costs some 100 ns for each frame: it is
-    /// asked for the time of each, and hands it over in a call that takes longer.
-    ///
-    /// # Errors
-    /// What the system said.
-    pub fn stamp_by(&mut self, stamp: Stamp) -> Result<(), PortError> {
-        let wanted = self.socket.stamp(stamp == Stamp::Kernel);
-        wanted.map_err(PortError::system("ask for stamps"))?;
-        self.stamp = stamp;
-        Ok(())
     }
 
     /// The interface, as it was when the port was opened.

@@ -79,7 +79,7 @@ impl Udp {
         let socket = UdpSocket::bind(params.address).map_err(PortError::system("bind a socket"))?;
         let address = socket.local_addr().map_err(PortError::system("ask a socket's address"))?;
         let socket = Socket::from(socket);
-        socket.stamp(true).map_err(PortError::system("ask for kernel stamps"))?;
+        socket.stamp().map_err(PortError::system("ask for kernel stamps"))?;
         Ok(Self {
             socket,
             address,

@@ -7,7 +7,7 @@ use crate::namespace::{INTERFACE, Namespaces};
 use crate::{A, B};
 use bytes::Bytes;
 use live::clock;
-use live::port::{AfPacket, AfPacketParams, Faulty, FaultyParams, Wait};
+use live::port::{AfPacket, AfPacketParams, Faulty, FaultyParams, Stamp, Wait};
 use live::runner::{Control, Counts, Runner};
 use stack::fault::{self, Delay, Duplication, Faults, Plan, Reordering};
 use stack::llc::type3;
@@ -105,6 +105,7 @@ fn port(namespace: &str, station: Mac, seed: u64) -> Faulty<AfPacket> {
         station: Some(station),
         groups: vec![],
         wait: Wait::Block,
+        stamp: Stamp::Kernel,
     };
     let faults = Faults::new(plan, seed, &format!("to {station}")).unwrap();
     let params_of_faults =

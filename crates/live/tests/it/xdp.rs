@@ -38,8 +38,9 @@ fn params(namespace: &str, station: Mac) -> AfXdpParams {
 
 fn packet_port(namespace: &str, station: Mac) -> AfPacket {
     let (interface, namespace) = (INTERFACE.into(), Some(namespace.into()));
-    let (station, groups, wait) = (Some(station), vec![GROUP, BRIDGES], Wait::Block);
-    AfPacket::open(&AfPacketParams { interface, namespace, station, groups, wait }).unwrap()
+    let (station, groups) = (Some(station), vec![GROUP, BRIDGES]);
+    let (wait, stamp) = (Wait::Block, Stamp::Kernel);
+    AfPacket::open(&AfPacketParams { interface, namespace, station, groups, wait, stamp }).unwrap()
 }
 
 /// The port; `None`, and a printed reason, where this system has none.

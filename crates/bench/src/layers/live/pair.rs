@@ -8,7 +8,7 @@ use core::net::SocketAddr;
 use core::time::Duration;
 use live::clock;
 use live::port::{
-    AfPacket, AfPacketParams, Bucket, Hub, Port, PortError, Reach, Udp, UdpParams, Wait,
+    AfPacket, AfPacketParams, Bucket, Hub, Port, PortError, Reach, Stamp, Udp, UdpParams, Wait,
     default_limits,
 };
 use stack::messaging::{Address, Options, Outcome, Params, Side, SideState};
@@ -418,5 +418,6 @@ fn interface(name: &str) -> Result<AfPacket, PortError> {
         station: None,
         groups: Vec::new(),
         wait: Wait::Spin,
+        stamp: Stamp::Kernel,
     })
 }
