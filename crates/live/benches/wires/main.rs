@@ -207,10 +207,11 @@ fn speed(names: &[String; 2], rounds: usize) {
                 lost_xdp += rate.sent - rate.taken;
                 rate.thousands()
             },
+            &mut || rate(pair(names, Xdp::open), MESSAGES).thousands(),
         ],
     );
     println!("\nunacknowledged messages of 100 octets, thousands a second, n = {rounds}");
-    compared(&figures, &PROGRAMS[..5]);
+    compared(&figures, &PROGRAMS[..6]);
     let sent = MESSAGES * rounds as u64;
     println!("  lost on arrival by the service: {lost} of {sent}; over AF_XDP {lost_xdp}");
     let [sending, taking]: [Vec<f64>; 2] =
@@ -227,6 +228,7 @@ fn speed(names: &[String; 2], rounds: usize) {
             &mut || half(ours::round_trips(ours::packets(names, Stamp::User), ROUND_TRIPS)),
             &mut || half(ours::round_trips(ours::packets(names, Stamp::Kernel), ROUND_TRIPS)),
             &mut || half(ours::round_trips(ours::xdp(names), ROUND_TRIPS)),
+            &mut || half(round_trips(pair(names, Xdp::open), ROUND_TRIPS)),
             &mut || half(round_trips(udp(names), ROUND_TRIPS)),
         ],
     );
@@ -234,12 +236,13 @@ fn speed(names: &[String; 2], rounds: usize) {
     compared(&figures, &PROGRAMS);
 }
 
-const PROGRAMS: [&str; 6] = [
+const PROGRAMS: [&str; 7] = [
     "bare packet socket",
     "with the port's filter",
     "messaging service",
     "with kernel stamps",
     "service over AF_XDP",
+    "bare AF_XDP, by 64",
     "UDP",
 ];
 
@@ -253,6 +256,8 @@ fn compared(figures: &[Vec<f64>], names: &[&str]) {
             spread(ratios, 3)
         );
     }
+    let beside = spread(ratios(&figures[4], &figures[5]), 3);
+    println!("  service over AF_XDP beside bare AF_XDP: {beside}");
 }
 
 /// A technique: its name, thousands of messages a second, and the p50 of round trips in us.
