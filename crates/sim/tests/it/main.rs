@@ -5,6 +5,7 @@ mod ceilings;
 mod contention;
 mod faults;
 mod host;
+mod lossy_path;
 mod messages;
 mod plca;
 mod polling;

@@ -2,11 +2,11 @@
 
 use super::super::context::Context;
 use super::super::params::Params;
-use super::super::policy::{Acknowledgement, Credit, RetransmissionTimer, When};
+use super::super::policy::{Acknowledgement, Credit, When};
 use super::super::service::{Indication, Note};
 use super::super::table::{Event, State};
 use super::super::tpdu::{Window, ak_header, ak_packet, dt_header};
-use super::super::window::{Acknowledged, Arrival, News};
+use super::super::window::{Acknowledged, Arrival, News, Trip};
 use super::{Cause, Connection};
 use bytes::Bytes;
 use wire::tp::{Data, FlowControlConfirmation, Format, Kind, Parameter, Reference};
@@ -138,13 +138,13 @@ impl Connection {
             self.confirmed(cx, confirmation);
         }
         let credit = u32::from(ak.credit);
-        let Acknowledged::InSequence { newly, opened, news } =
+        let Acknowledged::InSequence { newly, opened, news, trip } =
             self.send.acknowledge(ak.next, subsequence, credit)
         else {
             cx.counters.stale_acknowledgements += 1;
             return;
         };
-        self.acknowledged(cx, newly);
+        self.acknowledged(cx, newly, trip);
         self.blocked &= !opened;
         let sent = self.transmit(cx);
         let owed = match news {
@@ -164,12 +164,14 @@ impl Connection {
     }
 
     /// Looks after T1 and what is sent again when `newly` DTs more are acknowledged.
-    fn acknowledged(&mut self, cx: &mut Context<'_>, newly: u32) {
+    fn acknowledged(&mut self, cx: &mut Context<'_>, newly: u32, trip: Trip) {
         if newly > 0 {
             cx.counters.sequence_wraps += u64::from(self.send.wrapped(newly));
             self.giving_up = false;
-            if cx.params.retransmission_timer == RetransmissionTimer::Adaptive {
-                self.trips.acknowledged(cx.now, newly);
+            match trip {
+                Trip::Since(sent) => self.trips.learn(cx.now.since(sent)),
+                Trip::Waited => self.trips.moved_on(),
+                Trip::Unknown => {}
             }
         }
         // 12.2.1.2 note 1: restarted upon an acknowledgement, stopped upon the last or a closed window.
@@ -200,7 +202,6 @@ impl Connection {
         let held = self.expedited.as_ref().is_some_and(|expedited| expedited.holds_data());
         let octets = self.dt_octets(cx.params);
         let (header, checksum) = (self.header(), self.agreed.checksum);
-        let adaptive = cx.params.retransmission_timer == RetransmissionTimer::Adaptive;
         while !held
             && self.may_number(cx)
             && let request = self.requests_at(octets)
@@ -209,9 +210,6 @@ impl Connection {
             let dt = dt_header(header, checksum, number, retained, request);
             cx.send_short(self.peer, Kind::Dt, dt, retained.data.clone());
             sent = true;
-            if adaptive {
-                self.trips.sent(cx.now, self.send.outstanding());
-            }
             if !self.t1.is_running() {
                 self.start_t1(cx);
             }
@@ -268,7 +266,6 @@ impl Connection {
     fn send_places_again(&mut self, cx: &mut Context<'_>, places: usize) {
         let (endpoint, kind) = (self.endpoint, Kind::Dt);
         let (header, checksum) = (self.header(), self.agreed.checksum);
-        self.trips.sent_again();
         for place in 0..places {
             let Some((number, retained)) = self.send.take_again(cx.now, place) else { break };
             let dt = dt_header(header, checksum, number, retained, self.agreed.requests);

@@ -1,0 +1,108 @@
+//! Class 4 over a path that loses one frame in twenty each way, seeded: what T1 costs.
+
+use core::time::Duration;
+use sim::medium::faulty::Faulty;
+use sim::medium::framing::Framing;
+use sim::medium::ideal::{Ideal, Params as IdealParams};
+use sim::world::World;
+use stack::clnp;
+use stack::fault::{Faults, Plan};
+use stack::load::{Event, Flow, FlowId, Pattern, Service};
+use stack::profile::{Host, HostParams};
+use stack::tp4::{Params, Retransmission, RetransmissionTimer};
+use wire::addr::{Mac, Nsap};
+use wire::time::Instant;
+use wire::units::BitRate;
+
+const MESSAGES: u64 = 2_000;
+
+fn host(number: u32, transport: &Params) -> Host {
+    let flow = Flow {
+        id: FlowId(1),
+        peer: Mac::local(2),
+        service: Service::Class4,
+        pattern: Pattern::Bulk,
+        size_octets: 1_000,
+        messages: Some(MESSAGES),
+        start: Instant::ZERO,
+        seed: 1,
+    };
+    let params = HostParams {
+        address: Mac::local(number),
+        transport: transport.clone(),
+        network: clnp::Params::inactive(Nsap::of_station(Mac::local(number))),
+        last_reference: 0,
+        accepts: number == 2,
+        saps: Vec::new(),
+        framing: stack::profile::Framing::Ieee8023,
+        messaging: None,
+    };
+    Host::new(params, if number == 1 { vec![flow] } else { Vec::new() })
+}
+
+/// How long the transfer took, how often T1 ran out, and DTs sent again.
+fn transfer(transport: &Params, seed: u64) -> (Duration, u64, u64) {
+    let ideal = Ideal::new(IdealParams {
+        rate: Some(BitRate::mbps(1_000)),
+        propagation: Duration::from_micros(5),
+        framing: Framing::IEEE_802_3,
+        queue_frames: 1_000,
+    });
+    let plan = Plan { loss: 0.05, ..Plan::harmless(Duration::from_millis(1)) };
+    let faults = Faults::new(plan, seed, "path").expect("a plan that can be");
+    let hosts = vec![host(1, transport), host(2, transport)];
+    let mut world = World::new(Faulty::new(ideal, faults), hosts).expect("a place for each");
+    world.run(Instant::ZERO + Duration::from_secs(3_600), |_| {}).expect("time goes on");
+    let mut delivered = 0;
+    let receiver = &mut world.stations_mut()[1];
+    while let Some(record) = receiver.record() {
+        delivered += u64::from(matches!(record.event, Event::Delivered { .. }));
+    }
+    assert_eq!(delivered, MESSAGES);
+    let sender = &mut world.stations_mut()[0];
+    let mut done = None;
+    while let Some(record) = sender.record() {
+        if record.event == Event::Done {
+            done = Some(record.at - Instant::ZERO);
+        }
+    }
+    let counters = sender.transport().counters();
+    (done.expect("the flow is done"), counters.t1, counters.sent_again)
+}
+
+fn cases() -> impl Iterator<Item = (u16, Retransmission, u64)> {
+    let policies = [Retransmission::First, Retransmission::All, Retransmission::Selective];
+    let worlds = (1..=5).flat_map(move |seed| policies.map(|policy| (policy, seed)));
+    worlds.flat_map(|(policy, seed)| [15, 256].map(|window| (window, policy, seed)))
+}
+
+#[test]
+fn an_adaptive_t1_is_no_worse_than_the_fixed_one_it_begins_at_however_much_is_lost() {
+    // The round trip is below 1 ms and the peer acknowledges within 1 ms, so that the T1 learnt is far
+    // below the first. A window of 256 loses 13 DTs, so that hardly an AK tells of the round trip.
+    let first = Duration::from_millis(20);
+    let mut worse = Vec::new();
+    for (window, retransmission, seed) in cases() {
+        let [fixed, adaptive] =
+            [RetransmissionTimer::Fixed, RetransmissionTimer::Adaptive].map(|timer| {
+                let params = Params {
+                    retransmission,
+                    retransmission_timer: timer,
+                    retransmission_time: first,
+                    acknowledgement_delay: Duration::from_millis(1),
+                    window,
+                    acknowledge_every: 1 + window / 8,
+                    transmissions: 20,
+                    ..Params::lan()
+                };
+                transfer(&params, seed)
+            });
+        println!(
+            "seen: {window:>3} {retransmission:?} {seed}: fixed {fixed:?}, adaptive {adaptive:?}"
+        );
+        if adaptive.0 > fixed.0 {
+            worse.push((window, retransmission, seed));
+        }
+    }
+    assert_eq!(worse, []);
+}

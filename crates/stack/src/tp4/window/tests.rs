@@ -1,0 +1,211 @@
+//! The windows, number by number.
+
+use super::*;
+
+fn send_window(credit: u32) -> SendWindow {
+    let mut window = SendWindow::new(128, credit);
+    for _ in 0..300 {
+        window.queue(Bytes::from_static(b"tsdu"));
+    }
+    window
+}
+
+fn numbers(window: &mut SendWindow) -> Vec<u32> {
+    std::iter::from_fn(|| window.take_new(Instant::ZERO, 1_000).map(|(number, _)| number)).collect()
+}
+
+#[test]
+fn no_more_is_sent_than_there_is_credit_for() {
+    let mut window = send_window(3);
+    assert_eq!(numbers(&mut window), [0, 1, 2]);
+    assert!(window.is_blocked());
+    let (news, trip) = (News::None, Trip::Since(Instant::ZERO));
+    let opened = Acknowledged::InSequence { newly: 2, opened: true, news, trip };
+    assert_eq!(window.acknowledge(2, 0, 3), opened);
+    assert_eq!(numbers(&mut window), [3, 4]);
+}
+
+#[test]
+fn only_a_dt_sent_once_and_after_all_others_covered_tells_of_the_round_trip() {
+    let at = Instant::from_nanos;
+    let trips = |again: &[usize], cover: &[u32]| {
+        let mut window = send_window(6);
+        for nanos in 1..=6 {
+            window.take_new(at(nanos), 1_000);
+        }
+        for place in again {
+            window.take_again(at(9), *place);
+        }
+        let told = cover.iter().map(|next| match window.acknowledge(*next, 0, 6) {
+            Acknowledged::InSequence { trip, .. } => trip,
+            Acknowledged::OutOfSequence => panic!("{next} is in sequence"),
+        });
+        told.collect::<Vec<_>>()
+    };
+    assert_eq!(trips(&[], &[0, 2, 6]), [Trip::Unknown, Trip::Since(at(2)), Trip::Since(at(6))]);
+    assert_eq!(trips(&[0], &[1, 2]), [Trip::Unknown, Trip::Since(at(2))]);
+    assert_eq!(trips(&[0], &[3, 4]), [Trip::Waited, Trip::Since(at(4))]);
+}
+
+#[test]
+fn numbers_start_over_after_the_modulus() {
+    let mut window = send_window(15);
+    let mut sent = Vec::new();
+    while sent.len() < 150 {
+        let new = numbers(&mut window);
+        let next = new.last().map_or(0, |last| (last + 1) % 128);
+        sent.extend(new);
+        window.acknowledge(next, 0, 15);
+    }
+    assert_eq!(sent[126..131], [126, 127, 0, 1, 2]);
+}
+
+#[test]
+fn a_number_of_the_normal_format_comes_back_only_after_a_lifetime() {
+    let lifetime = Duration::from_secs(1);
+    let at = |seconds: u64| Instant::from_nanos(seconds * 1_000_000_000);
+    let mut window = send_window(15);
+    for number in 0..113 {
+        assert_eq!(window.reusable_at(lifetime), None, "{number} is new");
+        window.take_new(at(number), 10);
+        window.acknowledge((number as u32 + 1) % 128, 0, 15);
+    }
+    // 113 = 128 - 15: the peer would take a late copy of number 0 for number 128.
+    assert_eq!(window.reusable_at(lifetime), Some(at(1)));
+    window.take_new(at(200), 10);
+    assert_eq!(window.reusable_at(lifetime), Some(at(2)), "now number 1 is the oldest");
+    window.take_again(at(300), 0);
+    for number in 114..=226 {
+        window.acknowledge(number % 128, 0, 15);
+        assert_eq!(window.take_new(at(400), 10).map(|(n, _)| n), Some(number % 128));
+    }
+    assert_eq!(window.reusable_at(lifetime), Some(at(401)), "113 was sent again at 300");
+}
+
+#[test]
+fn acks_out_of_sequence_change_nothing() {
+    let mut window = send_window(8);
+    assert_eq!(numbers(&mut window).len(), 8);
+    assert_ne!(window.acknowledge(4, 0, 2), Acknowledged::OutOfSequence);
+    // Older; never sent; same number and less credit without a higher subsequence number.
+    assert_eq!(window.acknowledge(3, 0, 9), Acknowledged::OutOfSequence);
+    assert_eq!(window.acknowledge(9, 0, 9), Acknowledged::OutOfSequence);
+    assert_eq!(window.acknowledge(4, 0, 1), Acknowledged::OutOfSequence);
+    // 12.2.3.7 b and c: reduced with a higher subsequence, equal credit, more credit.
+    for (subsequence, credit) in [(1, 1), (1, 1), (1, 5), (2, 0)] {
+        let in_sequence = window.acknowledge(4, subsequence, credit);
+        assert_ne!(in_sequence, Acknowledged::OutOfSequence, "{subsequence} {credit}");
+    }
+}
+
+#[test]
+fn an_ak_that_opens_or_repeats_is_news_and_one_that_acknowledges_is_not() {
+    let mut window = send_window(8);
+    numbers(&mut window);
+    let news = |window: &mut SendWindow, next, subsequence, credit| match window.acknowledge(
+        next,
+        subsequence,
+        credit,
+    ) {
+        Acknowledged::InSequence { news, .. } => news,
+        Acknowledged::OutOfSequence => panic!("out of sequence"),
+    };
+    assert_eq!(news(&mut window, 2, 0, 6), News::None);
+    assert_eq!(news(&mut window, 2, 0, 6), News::None, "nothing was reduced");
+    assert_eq!(news(&mut window, 2, 0, 7), News::None, "the upper edge was never reduced");
+    assert_eq!(news(&mut window, 2, 1, 3), News::None, "a reduction is no opening");
+    assert_eq!(news(&mut window, 2, 1, 4), News::Opened, "12.2.3.9 c: it had been 9");
+    assert_eq!(news(&mut window, 2, 1, 4), News::Duplicate, "12.2.3.9 a");
+    assert_eq!(news(&mut window, 3, 0, 0), News::None);
+    assert_eq!(news(&mut window, 3, 0, 1), News::Opened, "12.2.3.9 b: it had been closed");
+}
+
+#[test]
+fn what_is_retained_is_bounded_whatever_credit_the_peer_gives() {
+    let mut window = SendWindow::new(1 << 31, 0);
+    window.open(1 << 31, 65_535, 100);
+    window.queue(Bytes::from_static(&[7; 1_000]));
+    let sent = std::iter::from_fn(|| window.take_new(Instant::ZERO, 30).map(|(n, _)| n));
+    // Three pieces are 90 octets; the one that crosses 100 is still sent.
+    assert_eq!(sent.count(), 4);
+}
+
+#[test]
+fn credit_can_be_taken_back_and_what_waits_beyond_goes_with_it() {
+    let mut window = ReceiveWindow::new(128, 6, 6);
+    let data = Bytes::from_static(b"x");
+    for number in [1, 4] {
+        assert_eq!(window.arrive(number, data.clone(), true), Arrival::OutOfOrder);
+    }
+    assert!(window.withdraw(3));
+    assert_eq!(window.grant(15), 3);
+    assert_eq!(window.arrive(4, data.clone(), true), Arrival::OutsideWindow);
+    assert_eq!(window.arrive(1, data.clone(), true), Arrival::Duplicate, "it still waits");
+    assert!(!window.withdraw(0));
+    window.give_back(3, 6);
+    assert_eq!(window.grant(15), 6);
+    assert_eq!(window.arrive(4, data, true), Arrival::OutOfOrder);
+}
+
+#[test]
+fn reduced_credit_stops_retransmission_too() {
+    let mut window = send_window(4);
+    numbers(&mut window);
+    assert!(window.take_again(Instant::ZERO, 3).is_some());
+    window.acknowledge(1, 0, 1);
+    assert!(
+        window.take_again(Instant::ZERO, 0).is_some()
+            && window.take_again(Instant::ZERO, 1).is_none()
+    );
+}
+
+#[test]
+fn a_long_tsdu_is_cut_and_only_its_last_piece_ends_it() {
+    let mut window = SendWindow::new(128, 9);
+    window.queue(Bytes::from_static(b"0123456789"));
+    window.queue(Bytes::new());
+    let mut pieces = Vec::new();
+    while let Some((_, piece)) = window.take_new(Instant::ZERO, 4) {
+        pieces.push((piece.data.clone(), piece.end_of_tsdu));
+    }
+    let pieces: Vec<_> = pieces.iter().map(|(data, end)| (&data[..], *end)).collect();
+    let expected: [(&[u8], bool); 4] =
+        [(b"0123", false), (b"4567", false), (b"89", true), (b"", true)];
+    assert_eq!(pieces, expected);
+}
+
+#[test]
+fn what_arrives_out_of_order_waits_and_comes_once() {
+    let mut window = ReceiveWindow::new(128, 4, 4);
+    let data = |text: &'static str| Bytes::from_static(text.as_bytes());
+    assert_eq!(window.arrive(1, data("b"), true), Arrival::OutOfOrder);
+    assert_eq!(window.arrive(1, data("b"), true), Arrival::Duplicate);
+    assert_eq!(window.arrive(4, data("e"), true), Arrival::OutsideWindow);
+    assert_eq!(window.pop(), None);
+    assert_eq!(window.arrive(0, data("a"), true), Arrival::InSequence);
+    assert_eq!(window.pop(), Some((data("a"), true)));
+    assert_eq!(window.pop(), Some((data("b"), true)));
+    assert_eq!(window.pop(), None);
+    assert_eq!(window.arrive(0, data("a"), true), Arrival::Duplicate);
+    assert_eq!((window.next(), window.grant(15)), (2, 2), "two buffers are still held");
+    window.give_back(2, 4);
+    assert_eq!((window.next(), window.grant(15)), (2, 4));
+}
+
+#[test]
+fn the_upper_edge_granted_never_moves_back() {
+    let mut window = ReceiveWindow::new(128, 2, 2);
+    let mut upper = 2;
+    for number in 0..300_u32 {
+        assert!(window.passes(number % 128));
+        window.pass();
+        window.give_back(number % 3, 2);
+        let edge = number + 1 + window.grant(15);
+        assert!(edge >= upper, "moved from {upper} to {edge}");
+        upper = edge;
+        if window.is_closed() {
+            window.give_back(2, 2);
+            upper = number + 1 + window.grant(15);
+        }
+    }
+}
