@@ -3,6 +3,7 @@
 mod bit_by_bit;
 mod ceilings;
 mod contention;
+mod crowd;
 mod faults;
 mod host;
 mod lossy_path;

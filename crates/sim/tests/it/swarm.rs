@@ -46,7 +46,7 @@ fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-fn transport(draw: &mut Stream) -> Params {
+pub(crate) fn transport(draw: &mut Stream) -> Params {
     Params {
         extended: draw.chance(0.5),
         checksum: true,
@@ -103,7 +103,7 @@ fn network(draw: &mut Stream, transport: Params) -> (clnp::Params, Params) {
     (network, transport)
 }
 
-fn plan(draw: &mut Stream, lifetime: Duration) -> Plan {
+pub(crate) fn plan(draw: &mut Stream, lifetime: Duration) -> Plan {
     let probability =
         |draw: &mut Stream, most: f64| if draw.chance(0.7) { draw.unit() * most } else { 0.0 };
     if draw.chance(0.1) {
@@ -283,7 +283,7 @@ fn judge(flow: &Flow, seen: &Seens, before: &BTreeMap<FlowId, usize>) -> Result<
     Ok(())
 }
 
-fn add(total: &mut Counters, one: &Counters) {
+pub(crate) fn add(total: &mut Counters, one: &Counters) {
     total.t1 += one.t1;
     total.gave_up += one.gave_up;
     total.window_timer += one.window_timer;
@@ -301,9 +301,11 @@ fn add(total: &mut Counters, one: &Counters) {
     total.frozen_reference += one.frozen_reference;
     total.refusals += one.refusals;
     total.opened += one.opened;
+    total.expedited_again += one.expedited_again;
+    total.expedited_duplicates += one.expedited_duplicates;
 }
 
-fn from_environment(name: &str) -> Option<u64> {
+pub(crate) fn from_environment(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;
     let hexadecimal = text.strip_prefix("0x").map(|digits| u64::from_str_radix(digits, 16));
     hexadecimal.unwrap_or_else(|| text.parse()).ok()
