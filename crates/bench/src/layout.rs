@@ -1,7 +1,8 @@
 //! From a scenario to stations with addresses and flows, for simulated and live runs alike.
 
 use crate::collect::{Clocks, Collector, Cut, Watched};
-use crate::scenario::{LLC_OCTETS, Medium, Pattern, ProfileName, Scenario, Service, Warmup};
+use crate::profile::{self, Profile};
+use crate::scenario::{LLC_OCTETS, Medium, Pattern, Scenario, Service, Warmup};
 use core::time::Duration;
 use stack::llc::type3::{self, Priorities};
 use stack::load::{self, FlowId};
@@ -22,7 +23,7 @@ pub struct Place {
     /// What it sends.
     pub flows: Vec<load::Flow>,
     /// The machine that it is on, simulated.
-    pub profile: Option<ProfileName>,
+    pub profile: Option<Profile>,
     /// Where on the bus or ring it is, in metres; zero on media without places.
     pub metres: f64,
 }
@@ -73,7 +74,7 @@ pub fn lay_out(scenario: &Scenario, seed: u64) -> Layout {
                 messaging: messaging.filter(|_| speaks(&name)),
             },
             name,
-            profile,
+            profile: profile.and_then(|name| profile::built_in(name.0)),
             flows: Vec::new(),
             metres: position
                 .map_or_else(|| scenario.medium.spread(index, total), |position| position.metres()),

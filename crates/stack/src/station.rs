@@ -1,7 +1,7 @@
 //! What a medium sees of a station, simulated or live.
 
 use crate::machine::Deadline;
-use wire::addr::Mac;
+use wire::addr::{Mac, Sap};
 use wire::packet::Packet;
 use wire::time::Instant;
 
@@ -38,11 +38,41 @@ pub trait Station {
     fn poll(&mut self) -> Option<Frame>;
     /// What became of a frame it gave to the medium: called when the medium is done with it.
     fn transmitted(&mut self, _now: Instant, _outcome: Transmission) {}
+    /// The next user data that has to cross to or from a front-end processor: only stations whose user
+    /// and protocols are on different processors have any. Asked for after each call, like
+    /// [`Station::poll`].
+    fn crossing(&mut self) -> Option<Crossing> {
+        None
+    }
+    /// User data from [`Station::crossing`] is on the other side.
+    fn crossed(&mut self, _now: Instant, _crossing: Crossing) {}
     /// Whether its interface has a buffer for the next frame: where not, a ring refuses the frame
     /// on its behalf. Asked after each call.
     fn has_receive_buffer(&self) -> bool {
         true
     }
+}
+
+/// User data on its way between a user and the protocols that serve it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Crossing {
+    /// Which one: later ones have higher numbers.
+    pub number: u64,
+    /// Which way it goes.
+    pub way: Way,
+    /// The service access point of the LLC service that carries it.
+    pub sap: Sap,
+    /// Its octets.
+    pub octets: usize,
+}
+
+/// Which way user data goes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Way {
+    /// From the user down.
+    Down,
+    /// Up to the user.
+    Up,
 }
 
 /// What became of a frame given to a medium.

@@ -5,8 +5,8 @@
 //! figures leave something open, a profile has [`Variant`]s: other inputs that fit them as well, so
 //! that what depends on the choice is told as a band.
 //!
-//! A profile has what the MAC and LLC take, and the software CRC of messages. Not modelled: what
-//! transport and users take; they act in no time.
+//! A profile has what the MAC and LLC take, the software CRC of messages, and where it says so
+//! transport and a user on another processor. Not modelled: what timers and connections take.
 
 mod parse;
 
@@ -15,6 +15,7 @@ pub use parse::parse;
 use core::fmt;
 use core::time::Duration;
 use sim::host::{self, Cost, Interface, Level, NoBuffer, Resource, Task, Tasks};
+use wire::addr::Sap;
 
 /// Frames that may be on their way out of a machine.
 const QUEUE_FRAMES: usize = 1_000;
@@ -29,10 +30,11 @@ pub struct BuiltIn {
 }
 
 /// All of them, in the order in which they are shown.
-pub const ALL: [BuiltIn; 3] = [
+pub const ALL: [BuiltIn; 4] = [
     BuiltIn { name: "ideal", text: include_str!("../../profiles/ideal.toml") },
     BuiltIn { name: "pc-pronet", text: include_str!("../../profiles/pc-pronet.toml") },
     BuiltIn { name: "at-pronet", text: include_str!("../../profiles/at-pronet.toml") },
+    BuiltIn { name: "intel-310", text: include_str!("../../profiles/intel-310.toml") },
 ];
 
 /// The profile of this name that comes with the program.
@@ -87,6 +89,8 @@ pub enum Unit {
     MicrosecondsPerOctet,
     /// How many times as much as another.
     Ratio,
+    /// Octets.
+    Octets,
 }
 
 impl fmt::Display for Unit {
@@ -95,6 +99,7 @@ impl fmt::Display for Unit {
             Self::Milliseconds => "ms",
             Self::MicrosecondsPerOctet => "us/octet",
             Self::Ratio => "ratio",
+            Self::Octets => "octets",
         })
     }
 }
@@ -115,7 +120,8 @@ pub struct Variant {
 pub enum Layer {
     /// Between the host's memory and the interface.
     Mac,
-    /// And by LLC.
+    /// And by LLC, with what is above it: users, and transport, which costs those of
+    /// [`Sap::ISO_NETWORK`] alone.
     Llc,
 }
 
@@ -129,6 +135,8 @@ struct Machinery {
 /// Where in a frame's way a task stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Stage {
+    Submit,
+    Deliver,
     Send,
     Write,
     Complete,
@@ -142,12 +150,16 @@ struct Work {
     name: String,
     stage: Stage,
     layer: Layer,
+    sap: Option<Sap>,
     level: Level,
     uses: Vec<usize>,
     fixed: Option<usize>,
     octet: Option<usize>,
     checked_octet: Option<usize>,
     least: Option<usize>,
+    unit: Option<usize>,
+    unit_octets: Option<usize>,
+    divided: Option<usize>,
 }
 
 impl Profile {
@@ -204,6 +216,8 @@ impl Profile {
         for work in self.works.iter().filter(|work| work.layer <= layer) {
             let task = self.task(work);
             match work.stage {
+                Stage::Submit => tasks.submit.push(task),
+                Stage::Deliver => tasks.deliver.push(task),
                 Stage::Send => tasks.send.push(task),
                 Stage::Write => tasks.write.push(task),
                 Stage::Complete => tasks.complete.push(task),
@@ -241,8 +255,13 @@ impl Profile {
             octet_picos: picos(work.octet),
             checked_octet_picos: picos(work.checked_octet),
             least: time(work.least),
+            unit: time(work.unit),
+            // Octets are no times: a faster machine has units as large.
+            unit_octets: work.unit_octets.map_or(0, |input| self.value(input) as usize),
+            divided: time(work.divided),
         };
-        Task { name: work.name.clone(), uses: work.uses.clone(), level: work.level, cost }
+        let sap = work.sap;
+        Task { name: work.name.clone(), uses: work.uses.clone(), level: work.level, cost, sap }
     }
 }
 

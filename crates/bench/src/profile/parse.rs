@@ -5,6 +5,7 @@ use crate::scenario::fields::{Fields, Placed, Read, pick};
 use crate::scenario::{Problem, ScenarioError, Source, meant, not_toml};
 use sim::host::{Interface, Level, Resource};
 use toml::de::{DeTable, DeValue};
+use wire::addr::Sap;
 
 /// The version of the file format that this program reads.
 const VERSION: u64 = 1;
@@ -161,6 +162,8 @@ fn work(
     let mut fields = Fields::of(value, problems)?;
     let name = fields.required("name", problems);
     let stages = [
+        ("submit", Stage::Submit),
+        ("deliver", Stage::Deliver),
         ("send", Stage::Send),
         ("write", Stage::Write),
         ("complete", Stage::Complete),
@@ -168,7 +171,12 @@ fn work(
         ("receive", Stage::Receive),
     ];
     let stage = fields.word("stage", &stages, problems);
-    let layer = fields.word("layer", &[("mac", Layer::Mac), ("llc", Layer::Llc)], problems);
+    let layers = [
+        ("mac", (Layer::Mac, None)),
+        ("llc", (Layer::Llc, None)),
+        ("transport", (Layer::Llc, Some(Sap::ISO_NETWORK))),
+    ];
+    let layer = fields.word("layer", &layers, problems);
     let levels = [("base", Level::Base), ("interrupt", Level::Interrupt)];
     let level = fields.word("level", &levels, problems);
     let uses = each(&mut fields, "uses", problems, |value, problems| {
@@ -187,17 +195,25 @@ fn work(
     let octet = names.of(&mut costs, "octet", problems);
     let checked_octet = names.of(&mut costs, "checked-octet", problems);
     let least = names.of(&mut costs, "least", problems);
+    let unit = names.of(&mut costs, "unit", problems);
+    let unit_octets = names.of(&mut costs, "unit-octets", problems);
+    let divided = names.of(&mut costs, "divided", problems);
     costs.finish(problems);
+    let (layer, sap) = layer?;
     Some(Work {
         name: name?,
         stage: stage?,
-        layer: layer?,
+        layer,
+        sap,
         level: level?,
         uses,
         fixed,
         octet,
         checked_octet,
         least,
+        unit,
+        unit_octets,
+        divided,
     })
 }
 
@@ -258,8 +274,12 @@ impl Read for Input {
 
 impl Read for Unit {
     fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
-        let words = [Self::Milliseconds, Self::MicrosecondsPerOctet, Self::Ratio];
-        let words = [("ms", words[0]), ("us/octet", words[1]), ("ratio", words[2])];
+        let words = [
+            ("ms", Self::Milliseconds),
+            ("us/octet", Self::MicrosecondsPerOctet),
+            ("ratio", Self::Ratio),
+            ("octets", Self::Octets),
+        ];
         pick(&String::read(value, problems)?, value.span(), "unit", &words, problems)
     }
 }

@@ -7,6 +7,7 @@ use sim::medium::csma_cd::{self, CsmaCd};
 use sim::medium::faulty::Faulty;
 use sim::medium::framing::Framing;
 use sim::medium::ideal::{self, Ideal};
+use sim::medium::token_bus::{self, TokenBus};
 use sim::medium::token_ring::{self, TokenRing};
 use stack::fault;
 use std::collections::BTreeMap;
@@ -39,6 +40,13 @@ pub(super) fn drive(
                 ..csma_cd::Params::spread(0, 0.0, seed)
             })?;
             under_faults(medium, point, layout, seed, watch, count_csma_cd)
+        }
+        Medium::TokenBus { .. } => {
+            let positions = layout.places.iter().map(|place| place.metres).collect();
+            let bus = point.scenario.medium.bus(positions).expect("the medium is a token bus");
+            let queue_frames = QUEUE_FRAMES;
+            let medium = TokenBus::new(token_bus::Params { queue_frames, ..bus })?;
+            under_faults(medium, point, layout, seed, watch, count_token_bus)
         }
         Medium::TokenRing { .. } | Medium::ProNet10 { .. } => {
             let positions = layout.places.iter().map(|place| place.metres).collect();
@@ -113,6 +121,19 @@ fn count_token_ring(medium: &TokenRing, counts: &mut BTreeMap<String, u64>) {
     note(counts, "medium.priority-raised", statistics.raised);
     note(counts, "medium.priority-lowered", statistics.lowered);
     note(counts, "medium.held-ns", wire::time::nanos(statistics.held));
+    note(counts, "medium.carried-ns", wire::time::nanos(statistics.carried));
+}
+
+fn count_token_bus(medium: &TokenBus, counts: &mut BTreeMap<String, u64>) {
+    let statistics = medium.statistics();
+    note(counts, "medium.offered", statistics.offered);
+    note(counts, "medium.sent", statistics.sent);
+    note(counts, "medium.unrecognised", statistics.unrecognised);
+    note(counts, "medium.queue-drops", statistics.queue_drops);
+    note(counts, "medium.oversized", statistics.oversized);
+    note(counts, "medium.tokens-used", statistics.tokens_used);
+    note(counts, "medium.tokens-too-late", statistics.tokens_too_late);
+    note(counts, "medium.longest-rotation-ns", wire::time::nanos(statistics.longest_rotation));
     note(counts, "medium.carried-ns", wire::time::nanos(statistics.carried));
 }
 

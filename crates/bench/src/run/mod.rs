@@ -14,6 +14,7 @@ pub use parallel::{Plan, run_all};
 use crate::collect::Clocks;
 use crate::counters::{add_messaging, add_network};
 use crate::layout::{Layout, collector, lay_out, patience, seed_of};
+use crate::profile::Profile;
 use crate::sample::{Origin, Sample};
 use crate::scenario::{self, Point};
 use crate::{
@@ -38,6 +39,9 @@ pub enum RunError {
     /// There is no such bus.
     #[error("{0}")]
     Bus(#[from] sim::medium::csma_cd::Invalid),
+    /// There is no such token bus.
+    #[error("{0}")]
+    TokenBus(#[from] sim::medium::token_bus::Invalid),
     /// There is no such ring.
     #[error("{0}")]
     Ring(#[from] sim::medium::token_ring::Invalid),
@@ -91,6 +95,35 @@ pub fn run_watched(
 ) -> Result<Sample, RunError> {
     let seed = seed_of(&point.scenario, replication);
     let layout = lay_out(&point.scenario, seed);
+    run_laid_out(point, scenario_hash, replication, layout, watch)
+}
+
+/// Simulates one replication of a point with every station of the scenario on this machine.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_on(
+    point: &Point,
+    machine: &Profile,
+    scenario_hash: &str,
+    replication: u64,
+) -> Result<Sample, RunError> {
+    let mut layout = lay_out(&point.scenario, seed_of(&point.scenario, replication));
+    for place in &mut layout.places {
+        place.profile = Some(machine.clone());
+    }
+    let mut watch = Watch { tap: &mut |_| {}, is_interrupted: &|| false };
+    run_laid_out(point, scenario_hash, replication, layout, &mut watch)
+}
+
+fn run_laid_out(
+    point: &Point,
+    scenario_hash: &str,
+    replication: u64,
+    layout: Layout,
+    watch: &mut Watch<'_>,
+) -> Result<Sample, RunError> {
+    let seed = seed_of(&point.scenario, replication);
     let ran = medium::drive(point, layout, seed, watch)?;
     Ok(Sample {
         title: point.scenario.title.clone(),

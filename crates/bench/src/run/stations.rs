@@ -1,9 +1,10 @@
 //! From a layout's places to simulated stations, with or without the machines that they are on.
 
 use crate::layout::Place;
-use crate::profile::{self, Layer};
+use crate::profile::Layer;
 use sim::host::{Costed, Invalid, NoBuffer, Params};
-use stack::profile::Host;
+use stack::load::Flow;
+use stack::profile::{Host, HostParams};
 use stack::station::Station;
 use std::collections::{BTreeMap, BTreeSet};
 use wire::time::nanos;
@@ -46,12 +47,18 @@ pub(super) fn plain(places: Vec<Place>) -> Vec<Host> {
 pub(super) fn costed(places: Vec<Place>, is_ring: bool) -> Result<Vec<Costed<Host>>, Invalid> {
     let no_buffer = if is_ring { NoBuffer::Refused } else { NoBuffer::Lost };
     let on_machine = |place: Place| {
-        let profile = place.profile.and_then(|name| profile::built_in(name.0));
         let params =
-            profile.map_or_else(Params::ideal, |profile| profile.host(Layer::Llc, no_buffer));
-        Costed::new(Host::new(place.host, place.flows), params, BTreeSet::new())
+            place.profile.map_or_else(Params::ideal, |profile| profile.host(Layer::Llc, no_buffer));
+        Costed::new(host(place.host, place.flows, &params), params, BTreeSet::new())
     };
     places.into_iter().map(on_machine).collect()
+}
+
+/// A host whose user data cross to its protocols where the machine takes something for that.
+fn host(params: HostParams, flows: Vec<Flow>, machine: &Params) -> Host {
+    let host = Host::new(params, flows);
+    let has_front_end = !machine.tasks.submit.is_empty() || !machine.tasks.deliver.is_empty();
+    if has_front_end { host.behind_front_end() } else { host }
 }
 
 /// Notes what the machines of all stations were busy for and what they lost.
@@ -63,4 +70,8 @@ pub(super) fn count_machines(stations: &[Costed<Host>], counts: &mut BTreeMap<St
     note("queue-drops", |station| station.counters().queue_drops);
     note("lost", |station| station.counters().lost);
     note("late", |station| station.counters().late);
+    for usage in stations.iter().flat_map(|station| station.usage()) {
+        let name = format!("machines.busy-ns.{}", usage.name);
+        *counts.entry(name).or_default() += nanos(usage.busy);
+    }
 }

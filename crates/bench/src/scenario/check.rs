@@ -6,10 +6,10 @@ use super::network::LONGEST_LIFETIME;
 use super::problem::{Problem, meant};
 use super::{
     Background, Flow, LLC_OCTETS, Medium, Pattern, Protocol, Scenario, Service, Share, Size, Span,
-    Warmup,
+    Transport, Warmup,
 };
 use core::ops::Range;
-use sim::medium::{csma_cd, token_ring};
+use sim::medium::{csma_cd, token_bus, token_ring};
 use stack::llc::type3;
 use stack::load::STAMP_OCTETS;
 use stack::profile::MESSAGE_FLOWS;
@@ -25,6 +25,10 @@ const MOST_STATIONS: u64 = 10_000;
 const LONGEST_REPLY_OCTETS: u64 = 65_534;
 /// The rates of IEEE 802.5.
 const RING_RATES: [BitRate; 2] = [BitRate::mbps(4), BitRate::mbps(16)];
+/// The smallest NSDU: the smallest TPDU (ISO 8073 13.3.4 b).
+const LEAST_NSDU_OCTETS: u64 = 128;
+/// The rates of a token bus in IEEE 802.4.
+const BUS_RATES: [BitRate; 3] = [BitRate::mbps(1), BitRate::mbps(5), BitRate::mbps(10)];
 /// The highest priority of a message.
 const HIGHEST_PRIORITY: u64 = 7;
 /// The longest message over a connection.
@@ -283,6 +287,11 @@ impl Checker<'_, '_> {
             let help = "network = { protocol = \"clnp\" } cuts it into segments";
             self.problems.push(problem.help(help));
         }
+        let lan = Transport::lan();
+        if !(LEAST_NSDU_OCTETS..=lan.nsdu.0).contains(&transport.nsdu.0) {
+            let message = format!("an NSDU has from {LEAST_NSDU_OCTETS} to {} B", lan.nsdu.0);
+            self.error("transport.nsdu", message);
+        }
         let most = if transport.extended { u64::from(u16::MAX) } else { 15 };
         if !(1..=most).contains(&transport.window) {
             self.error(
@@ -359,7 +368,33 @@ impl Checker<'_, '_> {
                 }
             }
             Medium::ProNet10 { .. } => self.ring(),
+            Medium::TokenBus { rate, length, head_end, .. } => {
+                self.token_bus();
+                if let Some(head_end) = head_end.filter(|place| place.metres() > length.metres()) {
+                    let message = format!("at {head_end}, but the bus is only {length} long");
+                    self.error("medium.head-end", message);
+                }
+                if !BUS_RATES.contains(&rate.0) {
+                    let message = format!("IEEE 802.4 has no bus of {rate}");
+                    let problem = Problem::warning(self.place("medium.rate"), message);
+                    let help = "its rates are 1 Mbit/s, 5 Mbit/s and 10 Mbit/s";
+                    self.problems.push(problem.help(help));
+                }
+            }
         }
+    }
+
+    /// There must be such a bus.
+    fn token_bus(&mut self) {
+        let Some(bus) = self.scenario.medium.bus(Vec::new()) else { return };
+        let Err(invalid) = token_bus::TokenBus::new(bus) else { return };
+        let path = match invalid {
+            token_bus::Invalid::Holding => "medium.holding-time",
+            token_bus::Invalid::Position
+            | token_bus::Invalid::Speed
+            | token_bus::Invalid::Queue => "medium.length",
+        };
+        self.error(path, invalid.to_string());
     }
 
     /// The ring must hold a token, and as many stations as there are.

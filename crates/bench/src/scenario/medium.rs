@@ -4,6 +4,7 @@ use super::quantity::{Length, Rate, Span};
 use super::{LLC_OCTETS, MAC_OCTETS, MOST_DATA_OCTETS, SHORTEST_FRAME_OCTETS};
 use schemars::JsonSchema;
 use serde::Serialize;
+use sim::medium::token_bus;
 use sim::medium::token_ring::{self, Release};
 use stack::profile::Framing;
 use wire::mac::HEADER_OCTETS;
@@ -40,6 +41,31 @@ pub enum Medium {
         #[schemars(with = "Option<bool>")]
         early_release: bool,
     },
+    /// A token bus of IEEE 802.4.
+    TokenBus {
+        /// How fast it is: 1, 5 or 10 Mbit/s in the standard.
+        rate: Rate,
+        /// How long it is.
+        length: Length,
+        /// Where the head end of a broadband bus is, from the start of the cable; a carrierband bus,
+        /// which has none, if not given.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        head_end: Option<Length>,
+        /// How much later the head end sends what it hears; none if not given.
+        #[schemars(with = "Option<Span>")]
+        head_end_delay: Span,
+        /// From the last bit of a token that a station hears to the first that it sends; 32 bit times
+        /// if not given.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        station_delay: Option<Span>,
+        /// How long a station may begin frames when it has the token, of class 6 where there are
+        /// classes; 10 ms if not given.
+        #[schemars(with = "Option<Span>")]
+        holding_time: Span,
+        /// The target rotation times of the lower classes; all frames are of class 6 if not given.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        classes: Option<Classes>,
+    },
     /// A Proteon ProNET-10 token ring, at 10 Mbit/s.
     #[serde(rename = "pronet-10")]
     ProNet10 {
@@ -48,14 +74,29 @@ pub enum Medium {
     },
 }
 
+/// The target rotation times of a token bus: how long after it was served the time before a class
+/// may begin frames.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(deny_unknown_fields)]
+pub struct Classes {
+    /// Of priorities 5 and 4.
+    pub class_4: Span,
+    /// Of priorities 3 and 2.
+    pub class_2: Span,
+    /// Of priorities 1 and 0.
+    pub class_0: Span,
+}
+
 impl Medium {
     /// Its bit rate.
     #[must_use]
     pub const fn rate(&self) -> Rate {
         match self {
-            Self::Ideal { rate, .. } | Self::CsmaCd { rate, .. } | Self::TokenRing { rate, .. } => {
-                *rate
-            }
+            Self::Ideal { rate, .. }
+            | Self::CsmaCd { rate, .. }
+            | Self::TokenRing { rate, .. }
+            | Self::TokenBus { rate, .. } => *rate,
             Self::ProNet10 { .. } => Rate(BitRate::mbps(10)),
         }
     }
@@ -66,7 +107,9 @@ impl Medium {
     pub fn spread(&self, index: usize, stations: usize) -> f64 {
         let (length, gaps) = match self {
             Self::Ideal { .. } => return 0.0,
-            Self::CsmaCd { length, .. } => (length, stations.saturating_sub(1)),
+            Self::CsmaCd { length, .. } | Self::TokenBus { length, .. } => {
+                (length, stations.saturating_sub(1))
+            }
             Self::TokenRing { length, .. } | Self::ProNet10 { length } => (length, stations),
         };
         length.metres() * index as f64 / gaps.max(1) as f64
@@ -77,7 +120,7 @@ impl Medium {
     pub const fn length(&self) -> Option<(Length, &'static str)> {
         match self {
             Self::Ideal { .. } => None,
-            Self::CsmaCd { length, .. } => Some((*length, "bus")),
+            Self::CsmaCd { length, .. } | Self::TokenBus { length, .. } => Some((*length, "bus")),
             Self::TokenRing { length, .. } | Self::ProNet10 { length } => Some((*length, "ring")),
         }
     }
@@ -87,7 +130,10 @@ impl Medium {
     pub const fn is_shared(&self) -> bool {
         match self {
             Self::Ideal { .. } => false,
-            Self::CsmaCd { .. } | Self::TokenRing { .. } | Self::ProNet10 { .. } => true,
+            Self::CsmaCd { .. }
+            | Self::TokenRing { .. }
+            | Self::TokenBus { .. }
+            | Self::ProNet10 { .. } => true,
         }
     }
 
@@ -95,7 +141,7 @@ impl Medium {
     #[must_use]
     pub fn ring(&self, positions_metres: Vec<f64>) -> Option<token_ring::Params> {
         let (params, length) = match self {
-            Self::Ideal { .. } | Self::CsmaCd { .. } => return None,
+            Self::Ideal { .. } | Self::CsmaCd { .. } | Self::TokenBus { .. } => return None,
             Self::TokenRing { rate, length, early_release } => {
                 let release = if *early_release { Release::Early } else { Release::OwnHeader };
                 let params = token_ring::Params::ieee_802_5(rate.0, 0, 0.0);
@@ -108,10 +154,49 @@ impl Medium {
         Some(token_ring::Params { positions_metres, length_metres, ..params })
     }
 
+    /// A token bus with stations at these places, in metres; none for other media.
+    #[must_use]
+    pub fn bus(&self, positions_metres: Vec<f64>) -> Option<token_bus::Params> {
+        let Self::TokenBus {
+            rate,
+            length: _,
+            head_end,
+            head_end_delay,
+            station_delay,
+            holding_time,
+            classes,
+        } = *self
+        else {
+            return None;
+        };
+        let params = token_bus::Params::carrierband(rate.0, 0, 0.0);
+        let holding_time = holding_time.0;
+        Some(token_bus::Params {
+            positions_metres,
+            head_end: head_end.map(|position| token_bus::HeadEnd {
+                position_metres: position.metres(),
+                delay: head_end_delay.0,
+            }),
+            station_delay: station_delay.map_or(params.station_delay, |span| span.0),
+            service: match classes {
+                None => token_bus::Service::HoldingTime(holding_time),
+                Some(Classes { class_4, class_2, class_0 }) => token_bus::Service::Classes {
+                    holding_time,
+                    target_rotation_times: [class_4.0, class_2.0, class_0.0],
+                    priority_of: token_bus::frame_control,
+                },
+            },
+            ..params
+        })
+    }
+
     /// Bits of the frame that carries so many octets of data, LLC header included: from destination
-    /// address to FCS, padding included, or on a ring all of it.
+    /// address to FCS, padding included, or on a ring or a token bus all of it.
     #[must_use]
     pub fn frame_bits(&self, data_octets: u64) -> u64 {
+        if let Some(bus) = self.bus(Vec::new()) {
+            return bus.frame_bits(usize::try_from(data_octets).unwrap_or(usize::MAX));
+        }
         match self.ring(Vec::new()) {
             None => {
                 data_octets.saturating_add(MAC_OCTETS).max(SHORTEST_FRAME_OCTETS).saturating_mul(8)
@@ -129,14 +214,18 @@ impl Medium {
         match self {
             Self::Ideal { .. } | Self::CsmaCd { .. } => Framing::Ieee8023,
             Self::TokenRing { .. } => Framing::Ieee8025,
+            Self::TokenBus { .. } => Framing::Ieee8024,
             Self::ProNet10 { .. } => Framing::WholeFrame,
         }
     }
 
     /// The most octets of data in a frame, LLC header included: what 802.3 allows, or on a ring what
-    /// the token may be held for and an interface has room for.
+    /// the token may be held for and an interface has room for, or what 802.4 allows.
     #[must_use]
     pub fn most_data_octets(&self) -> u64 {
+        if let Some(bus) = self.bus(Vec::new()) {
+            return bus.maximum_data_octets as u64;
+        }
         let Some(ring) = self.ring(Vec::new()) else { return MOST_DATA_OCTETS };
         let bits = ring.token_holding_time.as_nanos() * u128::from(ring.rate.bits_per_second())
             / 1_000_000_000;

@@ -15,7 +15,7 @@ mod transport;
 mod vary;
 
 pub use check::bits_due_per_second;
-pub use medium::Medium;
+pub use medium::{Classes, Medium};
 pub use network::{Network, Protocol};
 pub use problem::{Problem, ScenarioError, Severity, Source, meant};
 pub use quantity::{Length, NotAQuantity, Rate, Share, Size, Span};
@@ -457,7 +457,9 @@ impl Scenario {
         let params = self.transport.params();
         let most = usize::try_from(self.network.nsdu_octets(lsdu_octets)).unwrap_or(usize::MAX);
         let segments = self.network.protocol == Protocol::Clnp && self.network.segmentation;
-        let nsdu_octets = if segments { most } else { most.min(params.nsdu_octets) };
+        // With segments only an NSDU that was asked to be shorter is.
+        let is_default = self.transport.nsdu == Transport::lan().nsdu;
+        let nsdu_octets = if segments && is_default { most } else { most.min(params.nsdu_octets) };
         tp4::Params { nsdu_octets, ..params }
     }
 

@@ -4,8 +4,8 @@ use super::fields::{Fields, Placed, Read, pick};
 use super::problem::Problem;
 use super::quantity::{Rate, Share, Size, Span};
 use super::{
-    Background, Burst, DamageKind, Faults, Flow, Group, Medium, Network, Pattern, ProfileName,
-    Scenario, Service, Station, Stop, Transport, VERSION, Warmup,
+    Background, Burst, Classes, DamageKind, Faults, Flow, Group, Medium, Network, Pattern,
+    ProfileName, Scenario, Service, Station, Stop, Transport, VERSION, Warmup,
 };
 use crate::profile;
 use core::time::Duration;
@@ -111,6 +111,7 @@ enum MediumKind {
     Ideal,
     CsmaCd,
     TokenRing,
+    TokenBus,
     ProNet10,
 }
 
@@ -121,6 +122,7 @@ impl Read for Medium {
             ("ideal", MediumKind::Ideal),
             ("csma-cd", MediumKind::CsmaCd),
             ("token-ring", MediumKind::TokenRing),
+            ("token-bus", MediumKind::TokenBus),
             ("pronet-10", MediumKind::ProNet10),
         ];
         let medium = match fields.word("kind", &kinds, problems)? {
@@ -144,12 +146,50 @@ impl Read for Medium {
                     early_release,
                 })
             }
+            MediumKind::TokenBus => token_bus(&mut fields, problems),
             MediumKind::ProNet10 => {
                 fields.required("length", problems).map(|length| Self::ProNet10 { length })
             }
         };
         fields.finish(problems);
         medium
+    }
+}
+
+/// How long a station may begin frames when it has the token, where a scenario does not say it.
+const HOLDING_TIME: Span = Span(Duration::from_millis(10));
+
+fn token_bus(fields: &mut Fields<'_, '_>, problems: &mut Vec<Problem>) -> Option<Medium> {
+    let rate = fields.required("rate", problems);
+    let length = fields.required("length", problems);
+    let head_end = fields.optional("head-end", problems);
+    let head_end_delay = fields.optional("head-end-delay", problems);
+    let station_delay = fields.optional("station-delay", problems);
+    let holding_time = fields.optional("holding-time", problems);
+    let classes = fields.optional("classes", problems);
+    if head_end.is_none() && fields.has("head-end-delay") {
+        let place = fields.span_of("head-end-delay");
+        problems.push(Problem::error(place, "a bus without a head end has no `head-end-delay`"));
+    }
+    Some(Medium::TokenBus {
+        rate: rate?,
+        length: length?,
+        head_end,
+        head_end_delay: head_end_delay.unwrap_or(Span(Duration::ZERO)),
+        station_delay,
+        holding_time: holding_time.unwrap_or(HOLDING_TIME),
+        classes,
+    })
+}
+
+impl Read for Classes {
+    fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
+        let mut fields = Fields::of(value, problems)?;
+        let class_4 = fields.required("class-4", problems);
+        let class_2 = fields.required("class-2", problems);
+        let class_0 = fields.required("class-0", problems);
+        fields.finish(problems);
+        Some(Self { class_4: class_4?, class_2: class_2?, class_0: class_0? })
     }
 }
 

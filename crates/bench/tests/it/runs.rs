@@ -78,6 +78,23 @@ fn a_datagram_on_a_ring_waits_for_the_token_and_takes_its_bits() {
 }
 
 #[test]
+fn on_a_token_bus_a_datagram_waits_for_the_token_and_takes_its_bits() {
+    // Two stations, no cable: a token is 22 octets and 32 bit times, 20.8 us a hop, 41.6 us round.
+    // It leaves the second station at 0, and 8 (3 + 200 + 22) bits take 180 us.
+    let ideal = "kind = \"ideal\", rate = \"10 Mbit/s\", delay = \"5 us\"";
+    let bus = "kind = \"token-bus\", rate = \"10 Mbit/s\", length = \"0 m\"";
+    let study = study(&QUIET.replace(ideal, bus), &[]);
+    let sample = run(&study.points[0], "hash", 0).unwrap();
+    let flow = &sample.flows[0];
+    assert_eq!((flow.sent, flow.delivered, flow.missed), (50, 50, Some(0)));
+    let (least, most) = (flow.delay.min_ns.unwrap(), flow.delay.max_ns.unwrap());
+    assert!(least >= 180_000 && (200_800..=221_600).contains(&most), "{least} {most}");
+    let counts = &sample.counts;
+    assert_eq!((counts["medium.sent"], counts["medium.tokens-used"]), (50, 50));
+    assert_eq!(counts["medium.carried-ns"], 50 * 180_000);
+}
+
+#[test]
 fn on_a_ring_a_connection_works_under_load_and_nothing_is_lost() {
     let toml = scenarios::get("ring").unwrap().text;
     let ring = study(toml, &[("background.load", "60 %"), ("flow.status.messages", "100")]);

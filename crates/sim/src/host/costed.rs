@@ -5,7 +5,7 @@ use super::schedule::{Schedule, Step, Usage};
 use super::{Invalid, Params, Task};
 use core::time::Duration;
 use stack::machine::Deadline;
-use stack::station::{Frame, Station, Transmission};
+use stack::station::{Crossing, Frame, Station, Transmission, Way};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use wire::addr::{Mac, Sap};
 use wire::crc16::CHECK_OCTETS;
@@ -34,6 +34,7 @@ pub struct Counters {
 /// Where a frame is on its way.
 #[derive(Clone, Debug)]
 enum Stage {
+    Cross(Crossing),
     Send(Frame),
     Write(Frame),
     Complete(Transmission),
@@ -48,6 +49,8 @@ struct Job {
     done: usize,
     octets: usize,
     checked_octets: usize,
+    /// The service access point of a frame's LPDU.
+    sap: Option<Sap>,
 }
 
 /// A station whose frames cost its machine time.
@@ -142,17 +145,24 @@ impl<S: Station> Costed<S> {
     }
 
     fn begin(&mut self, now: Instant, job: u64) {
-        let Some(Job { stage, done, octets, checked_octets }) = self.jobs.get(&job) else { return };
+        let Some(Job { stage, done, octets, checked_octets, sap }) = self.jobs.get_mut(&job) else {
+            return;
+        };
         let tasks = &self.params.tasks;
         let list: &[Task] = match stage {
+            Stage::Cross(Crossing { way: Way::Down, .. }) => &tasks.submit,
+            Stage::Cross(Crossing { way: Way::Up, .. }) => &tasks.deliver,
             Stage::Send(_) => &tasks.send,
             Stage::Write(_) => &tasks.write,
             Stage::Complete(_) => &tasks.complete,
             Stage::Read(_) => &tasks.read,
             Stage::Receive(_) => &tasks.receive,
         };
+        // Work for other frames is left out.
+        let is_due = |task: &Task| task.sap.is_none() || task.sap == *sap;
+        *done += list.iter().skip(*done).take_while(|task| !is_due(task)).count();
         match list.get(*done) {
-            Some(Task { name, uses, level, cost }) => self.schedule.put(Step {
+            Some(Task { name, uses, level, cost, .. }) => self.schedule.put(Step {
                 job,
                 task: name.clone(),
                 uses: uses.clone(),
@@ -165,11 +175,12 @@ impl<S: Station> Costed<S> {
 
     /// All tasks of a frame's stage are done.
     fn end_stage(&mut self, now: Instant, job: u64) {
-        let Some(Job { stage, octets, checked_octets, .. }) = self.jobs.remove(&job) else {
+        let Some(Job { stage, octets, checked_octets, sap, .. }) = self.jobs.remove(&job) else {
             return;
         };
-        let go_on = |stage| Job { stage, done: 0, octets, checked_octets };
+        let go_on = |stage| Job { stage, done: 0, octets, checked_octets, sap };
         match stage {
+            Stage::Cross(crossing) => self.station.crossed(now, crossing),
             Stage::Send(frame) => {
                 self.jobs.insert(job, go_on(Stage::Write(frame)));
                 if self.buffers.claim(job) {
@@ -201,7 +212,15 @@ impl<S: Station> Costed<S> {
     fn add(&mut self, stage: Stage, octets: usize, checked_octets: usize) -> u64 {
         let job = self.next_job;
         self.next_job += 1;
-        self.jobs.insert(job, Job { stage, done: 0, octets, checked_octets });
+        let sap = match &stage {
+            Stage::Send(frame)
+            | Stage::Write(frame)
+            | Stage::Read(frame)
+            | Stage::Receive(frame) => sap(frame),
+            Stage::Cross(crossing) => Some(crossing.sap),
+            Stage::Complete(_) => None,
+        };
+        self.jobs.insert(job, Job { stage, done: 0, octets, checked_octets, sap });
         job
     }
 
@@ -213,6 +232,11 @@ impl<S: Station> Costed<S> {
                     job.done += 1;
                 }
                 self.begin(now, job);
+            }
+            if let Some(crossing) = self.station.crossing() {
+                let job = self.add(Stage::Cross(crossing), crossing.octets, 0);
+                self.begin(now, job);
+                continue;
             }
             let Some(frame) = self.station.poll() else { return };
             if self.outgoing >= self.params.queue_frames {
@@ -227,6 +251,12 @@ impl<S: Station> Costed<S> {
             self.begin(now, job);
         }
     }
+}
+
+/// To which service access point a frame's LPDU goes.
+fn sap(frame: &Frame) -> Option<Sap> {
+    let [.., destination, _, _] = frame.first::<{ mac::HEADER_OCTETS + LLC_OCTETS }>()?;
+    Some(Sap(destination))
 }
 
 impl<S: Station> Station for Costed<S> {

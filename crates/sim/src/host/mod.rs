@@ -1,6 +1,7 @@
 //! What a station's machine costs: the same station behind processors, buses and tasks.
 //!
 //! ```text
+//!   station.crossing ─▶ submit or deliver ─▶ station.crossed       user data, where it crosses
 //!   station.poll ─▶ send ─▶ [buffer] ─▶ write ─▶ medium ─▶ (returned) ─▶ complete ─▶ .transmitted
 //!   medium ─▶ [buffer] ─▶ read ─▶ [buffer free] ─▶ receive ─▶ station.receive
 //! ```
@@ -16,7 +17,11 @@
 //! interrupt suspends base tasks that run on processors alone; they go on where they were. A transfer
 //! over a bus is not suspended.
 //!
-//! Not modelled: the time that timers and the user's program take; cycles that a transfer steals from
+//! A station may have its user on one processor and its protocols on another, a front end: then each
+//! message crosses, downwards after the tasks of `submit` and upwards after those of `deliver`, in
+//! interface data units that its tasks may charge for.
+//!
+//! Not modelled: other transfers between two units of one message; the time that timers and the user's program take; cycles that a transfer steals from
 //! a processor, but where the transfer's task takes the processor itself; switching between tasks,
 //! but where it is in their costs; memory that runs out.
 
@@ -28,6 +33,7 @@ pub use costed::{Costed, Counters};
 pub use schedule::Usage;
 
 use core::time::Duration;
+use wire::addr::Sap;
 
 /// Something that does one thing at a time: a processor, a bus, a DMA channel.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -56,6 +62,13 @@ pub struct Cost {
     pub octet_picos: u64,
     /// For each octet over which software makes or checks a CRC, in picoseconds.
     pub checked_octet_picos: u64,
+    /// For each interface data unit, of so many octets, that the data are cut into: one at the least.
+    /// None where there are no octets in a unit.
+    pub unit: Duration,
+    /// The most octets in a unit.
+    pub unit_octets: usize,
+    /// Once, where there is more than one unit.
+    pub divided: Duration,
     /// The least, where something else that goes on meanwhile hides the first octets.
     pub least: Duration,
 }
@@ -67,7 +80,18 @@ impl Cost {
         let each = |count: usize, picos: u64| u128::from(picos) * count as u128;
         let picos = each(octets, self.octet_picos) + each(checked_octets, self.checked_octet_picos);
         let nanos = u64::try_from((picos + 500) / 1_000).unwrap_or(u64::MAX);
-        self.fixed.saturating_add(Duration::from_nanos(nanos)).max(self.least)
+        let whole = self.fixed.saturating_add(Duration::from_nanos(nanos));
+        whole.saturating_add(self.of_units(octets)).max(self.least)
+    }
+
+    fn of_units(&self, octets: usize) -> Duration {
+        if self.unit_octets == 0 {
+            return Duration::ZERO;
+        }
+        let units = octets.div_ceil(self.unit_octets).max(1);
+        let each = self.unit.saturating_mul(u32::try_from(units).unwrap_or(u32::MAX));
+        let divided = if units > 1 { self.divided } else { Duration::ZERO };
+        each.saturating_add(divided)
     }
 }
 
@@ -82,11 +106,17 @@ pub struct Task {
     pub level: Level,
     /// How long it takes.
     pub cost: Cost,
+    /// Only frames and messages of this LLC service access point cost it; all if none is named.
+    pub sap: Option<Sap>,
 }
 
 /// The tasks of a machine, in the order in which they are done.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Tasks {
+    /// Before a message of a user, which is on one processor, reaches the protocols on another.
+    pub submit: Vec<Task>,
+    /// Before a message from the protocols reaches the user.
+    pub deliver: Vec<Task>,
     /// Before a frame that the station sends gets the interface's buffer.
     pub send: Vec<Task>,
     /// With the buffer, before the medium gets the frame.
@@ -154,8 +184,8 @@ impl Params {
     /// # Errors
     /// Names the first task that has not.
     pub fn check(&self) -> Result<(), Invalid> {
-        let Tasks { send, write, complete, read, receive } = &self.tasks;
-        for task in [send, write, complete, read, receive].into_iter().flatten() {
+        let Tasks { submit, deliver, send, write, complete, read, receive } = &self.tasks;
+        for task in [submit, deliver, send, write, complete, read, receive].into_iter().flatten() {
             let twice = task.uses.iter().enumerate().any(|(i, one)| task.uses[..i].contains(one));
             let missing = task.uses.iter().any(|resource| *resource >= self.resources.len());
             if task.uses.is_empty() || twice || missing {
@@ -202,7 +232,7 @@ mod tests {
             fixed: Duration::from_micros(830),
             octet_picos: 2_457_300,
             checked_octet_picos: 30_000_000,
-            least: Duration::ZERO,
+            ..Cost::default()
         };
         // 830 us + 100 x 2.4573 us = 1,075.73 us; + 97 x 30 us = 3,985.73 us.
         assert_eq!(cost.of(100, 0), Duration::from_nanos(1_075_730));
@@ -213,12 +243,22 @@ mod tests {
     }
 
     #[test]
+    fn interface_data_units_cost_each_and_a_message_of_several_once_more() {
+        let (unit, divided) = (Duration::from_micros(500), Duration::from_millis(3));
+        let cost = Cost { unit, unit_octets: 1_024, divided, ..Cost::default() };
+        let millis = |octets| cost.of(octets, 0).as_secs_f64() * 1e3;
+        // Of 1,025 octets there are 2 units: 2 x 0.5 ms + 3 ms.
+        assert_eq!([0, 1_024, 1_025, 4_097].map(millis), [0.5, 0.5, 4.0, 5.5]);
+    }
+
+    #[test]
     fn a_task_without_its_resource_is_refused() {
         let task = |uses| Task {
             name: "read".to_owned(),
             uses,
             level: Level::Base,
             cost: Cost::default(),
+            sap: None,
         };
         let mut params = Params::ideal();
         assert_eq!(params.check(), Ok(()));

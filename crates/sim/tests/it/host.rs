@@ -74,7 +74,7 @@ fn task(name: &str, uses: usize, level: Level, fixed_us: u64, octet_ns: u64) -> 
         octet_picos: octet_ns * 1_000,
         ..Cost::default()
     };
-    Task { name: name.to_owned(), uses: vec![uses], level, cost }
+    Task { name: name.to_owned(), uses: vec![uses], level, cost, sap: None }
 }
 
 /// Framing 1 ms, DMA of 1 us an octet either way, an interrupt of 500 us for what is sent or heard.
@@ -88,6 +88,7 @@ fn machine(interface: Interface, no_buffer: NoBuffer) -> Params {
             complete: vec![task("sent", CPU, Level::Interrupt, 500, 0)],
             read: vec![task("in", DMA, Level::Interrupt, 0, 1_000)],
             receive: vec![task("received", CPU, Level::Interrupt, 500, 0)],
+            ..Tasks::default()
         },
         interface,
         no_buffer,

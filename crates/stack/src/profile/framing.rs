@@ -4,16 +4,17 @@
 //!   802.3      destination  source  length       LPDU  padding
 //!              destination  source  type 8870    LPDU            of more than 1,500 octets
 //!   802.1Q     destination  source  8100  PCP  length  LPDU  padding
+//!   802.4      destination  source  0    FC      LPDU
 //!   802.5      destination  source  AC   FC      LPDU
 //!   ProNET-10  destination  source               LPDU
 //! ```
 //!
 //! A [`Frame`] has its addresses first on every medium. On an 802.5 ring access control (AC) and
-//! frame control (FC) go in front of them, and ProNET-10 has no such fields: there the two octets
-//! say what an observer on 802.3 needs, and the ring does not send them. The media count time by
+//! frame control (FC) go in front of them, on an 802.4 bus FC alone, and ProNET-10 has no such fields:
+//! there the two octets say what an observer on 802.3 needs, and the ring does not send them. The media count time by
 //! what their standard sends.
 //!
-//! Rings have no length field and no shortest frame, so that the LPDU is the rest of the frame. A
+//! Rings and token buses have no length field and no shortest frame, so that the LPDU is the rest of the frame. A
 //! length field cannot say more than 1,500: a longer LPDU goes behind the type of LLC encapsulation
 //! (IEEE 802.1AC), where an interface takes so long a frame.
 //!
@@ -45,6 +46,8 @@ pub enum Framing {
     Ieee8023,
     /// IEEE 802.3 with a priority tag of 802.1Q, which holds the priority of the LPDU.
     Ieee8021Q,
+    /// IEEE 802.4: FC with the priority of the LPDU, of which two make an access class.
+    Ieee8024,
     /// IEEE 802.5: AC with the priority of access, FC with the priority of the LPDU.
     Ieee8025,
     /// ProNET-10: the LPDU ends where the frame does. The two octets behind the addresses are those
@@ -56,7 +59,7 @@ impl Framing {
     /// Whether a receiver learns the priority of an LPDU.
     #[must_use]
     pub const fn carries_priority(self) -> bool {
-        matches!(self, Self::Ieee8021Q | Self::Ieee8025)
+        matches!(self, Self::Ieee8021Q | Self::Ieee8024 | Self::Ieee8025)
     }
 
     /// The frame in which the station of address `source` sends an LPDU.
@@ -70,6 +73,7 @@ impl Framing {
                 packet.prepend(&[priority.min(7) << 5, 0, high, low]);
                 TAG
             }
+            Self::Ieee8024 => u16::from(FRAME_CONTROL | priority.min(7)),
             Self::Ieee8025 => {
                 let priority = priority.min(7);
                 u16::from_be_bytes([ACCESS_CONTROL | priority << 5, FRAME_CONTROL | priority])
@@ -104,8 +108,10 @@ impl Framing {
                 until_length(&mut frame, [high, low])?;
             }
             Self::Ieee8021Q => return None,
-            Self::Ieee8025 if low & FRAME_TYPE == FRAME_CONTROL => priority = low & 7,
-            Self::Ieee8025 => return None,
+            Self::Ieee8024 | Self::Ieee8025 if low & FRAME_TYPE == FRAME_CONTROL => {
+                priority = low & 7;
+            }
+            Self::Ieee8024 | Self::Ieee8025 => return None,
             Self::WholeFrame => {}
         }
         Some(Lpdu { station: Mac([a, b, c, d, e, f]), priority, packet: frame, ticket: None })
@@ -115,6 +121,12 @@ impl Framing {
     #[must_use]
     pub fn access_priority(frame: &Frame) -> u8 {
         frame.first::<13>().map_or(0, |[.., access_control]| access_control >> 5)
+    }
+
+    /// The priority of the LPDU in an 802.4 frame: that in its FC.
+    #[must_use]
+    pub fn data_priority(frame: &Frame) -> u8 {
+        frame.first::<14>().map_or(0, |[.., frame_control]| frame_control & 7)
     }
 }
 
@@ -151,6 +163,7 @@ mod tests {
             for (framing, carried, header) in [
                 (Framing::Ieee8023, 0, 14),
                 (Framing::Ieee8021Q, 5, 18),
+                (Framing::Ieee8024, 5, 14),
                 (Framing::Ieee8025, 5, 14),
                 (Framing::WholeFrame, 0, 14),
             ] {
@@ -179,6 +192,9 @@ mod tests {
         // 802.5: AC is PPPTMRRR with PPP = 5 and T = 1, FC is 01rrrYYY with YYY = 5.
         assert_eq!(behind(Framing::Ieee8025, 100), [0b1011_0000, 0b0100_0101]);
         assert_eq!(behind(Framing::WholeFrame, 2_046), [0x88, 0x70]);
+        // 802.4: FC is 01MMMPPP with MMM = 0, request with no response, and PPP = 5.
+        assert_eq!(behind(Framing::Ieee8024, 100), [0, 0b0100_0101]);
+        assert_eq!(Framing::data_priority(&Framing::Ieee8024.frame(HERE, lpdu(100, 5))), 5);
         let frame = Framing::Ieee8025.frame(HERE, lpdu(100, 5));
         assert_eq!(Framing::access_priority(&frame), 5);
     }

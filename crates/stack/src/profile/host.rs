@@ -13,6 +13,7 @@
 //! at most one frame of its own station: first what the further SAPs send, which is little and keeps
 //! sessions alive, then messages by priority, then all else.
 
+mod crossing;
 mod network;
 mod station;
 
@@ -32,6 +33,7 @@ use crate::tp4::{
     Address, Endpoint, Entity, Indication, Params, Reason, Request, disconnect_reason,
 };
 use bytes::Bytes;
+use crossing::Crossings;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use wire::addr::{Mac, Sap};
 use wire::packet::Packet;
@@ -113,6 +115,8 @@ pub struct Host {
     /// Frames handed to the medium and not reported back yet.
     ahead: usize,
     records: VecDeque<Record>,
+    /// What crosses to and from a front end, where there is one.
+    crossings: Option<Crossings>,
     others: VecDeque<Unitdata>,
     foreign: u64,
 }
@@ -141,6 +145,7 @@ impl Host {
             socket_ahead: false,
             ahead: 0,
             records: VecDeque::new(),
+            crossings: None,
             others: VecDeque::new(),
             foreign: 0,
             params,
@@ -372,7 +377,8 @@ impl Host {
             return None;
         }
         let event = Event::Delivered { sequence, planned, sent, octets };
-        self.record_event(now, flow, event);
+        let sap = if from.is_some() { Sap::ISO_NETWORK } else { MESSAGE_SAP };
+        self.deliver(now, flow, sap, event);
         Some(stamp)
     }
 
@@ -543,7 +549,8 @@ impl Host {
     /// Hands one message to the service, if one waits and the service takes it.
     fn hand_over(&mut self, now: Instant, place: usize) -> bool {
         let Flowing { sender, endpoint, drained, .. } = &mut self.flows[place];
-        if !sender.has_waiting() {
+        let is_crossing = self.crossings.as_ref().is_some_and(|it| it.is_submitting(place));
+        if !sender.has_waiting() || is_crossing {
             return false;
         }
         match (sender.flow().service, *endpoint) {
@@ -555,7 +562,7 @@ impl Host {
                 }
                 let Some(tsdu) = sender.take_tsdu(now, &mut self.records) else { return false };
                 *drained = false;
-                self.transport.request(now, Request::Data { endpoint, tsdu });
+                self.submit_tsdu(now, place, endpoint, tsdu);
             }
             (Service::Class4, None) => return false,
             (Service::Message(_), _) => return self.hand_to_socket(now, place),
@@ -566,7 +573,7 @@ impl Host {
                 }
                 let Some(data) = sender.take_lsdu(now, &mut self.records) else { return false };
                 let station = sender.flow().peer;
-                self.send_message(now, station, data);
+                self.submit_lsdu(now, place, station, data);
             }
         }
         true

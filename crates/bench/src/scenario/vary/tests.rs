@@ -470,9 +470,11 @@ fn the_schema_knows_the_very_keys_that_are_read() {
     for table in ["station", "flow"] {
         read.extend(complain(format!("[[{table}]]\nzzzzzzzz = 1\n"), table));
     }
-    for kind in ["ideal", "csma-cd", "token-ring", "pronet-10"] {
+    for kind in ["ideal", "csma-cd", "token-ring", "token-bus", "pronet-10"] {
         read.extend(complain(format!("[medium]\nkind = \"{kind}\"\nzzzzzzzz = 1\n"), "medium"));
     }
+    let classes = "[medium]\nkind = \"token-bus\"\nclasses = { zzzzzzzz = 1 }\n";
+    read.extend(complain(classes.to_owned(), "medium.classes"));
     let kinds = ["cyclic", "poisson", "constant-rate-request", "maximum-rate-request", "bulk"];
     for kind in kinds {
         let text = format!("[[flow]]\npattern = {{ kind = \"{kind}\", zzzzzzzz = 1 }}\n");

@@ -28,7 +28,7 @@
 mod params;
 mod statistics;
 
-pub use params::{COAX, HeadEnd, Invalid, Params, Service};
+pub use params::{COAX, HeadEnd, Invalid, Params, Service, frame_control};
 pub use statistics::Statistics;
 
 use super::directory::Directory;

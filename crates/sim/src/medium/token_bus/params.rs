@@ -6,6 +6,8 @@
 use crate::medium::token_ring::PriorityOf;
 use core::fmt;
 use core::time::Duration;
+use stack::profile::Framing;
+use stack::station::Frame;
 use wire::units::BitRate;
 
 /// A signal in coaxial cable, in metres per second: two thirds of the speed of light.
@@ -63,6 +65,12 @@ pub enum Service {
         /// The LLC priority of each frame, of which two make a class: 7 and 6 are of class 6.
         priority_of: PriorityOf,
     },
+}
+
+/// The priority in a frame's FC, for stations that make frames of 802.4.
+#[must_use]
+pub fn frame_control(_station: usize, frame: &Frame) -> u8 {
+    Framing::data_priority(frame)
 }
 
 impl Params {

@@ -4,7 +4,7 @@ use super::{Host, Sockets};
 use crate::llc::type1::Lpdu;
 use crate::llc::type3;
 use crate::machine::{Deadline, Machine};
-use crate::station::{Frame, Station, Transmission};
+use crate::station::{Crossing, Frame, Station, Transmission};
 use wire::addr::Mac;
 use wire::time::Instant;
 
@@ -61,6 +61,15 @@ impl Station for Host {
         let frame = self.urgent.pop_front().or_else(|| self.frames.pop_front())?;
         self.ahead += 1;
         Some(frame)
+    }
+
+    fn crossing(&mut self) -> Option<Crossing> {
+        self.crossings.as_mut()?.next()
+    }
+
+    fn crossed(&mut self, now: Instant, crossing: Crossing) {
+        self.has_crossed(now, crossing);
+        self.drain(now);
     }
 
     fn transmitted(&mut self, now: Instant, outcome: Transmission) {
