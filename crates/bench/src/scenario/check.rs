@@ -278,7 +278,12 @@ impl Checker<'_, '_> {
         let transport = &self.scenario.transport;
         let tpdu = transport.tpdu.0;
         let lsdu_octets = self.scenario.medium.most_lsdu_octets();
-        let most = self.scenario.transport_on(lsdu_octets).nsdu_octets as u64;
+        // An NSDU that was asked to be shorter cuts TPDUs, whatever the peers agree on.
+        let most = if transport.nsdu == Transport::lan().nsdu {
+            self.scenario.transport_on(lsdu_octets).nsdu_octets as u64
+        } else {
+            self.scenario.network.nsdu_octets(lsdu_octets)
+        };
         if !tpdu.is_power_of_two() || !(128..=8_192).contains(&tpdu) {
             self.error("transport.tpdu", "a TPDU has 128, 256, 512, 1024, 2048, 4096 or 8192 B");
         } else if tpdu > most {
