@@ -2,6 +2,7 @@
 
 use super::{Level, Resource};
 use core::cmp::Reverse;
+use core::ops::Bound;
 use core::time::Duration;
 use std::collections::BTreeMap;
 use wire::time::Instant;
@@ -41,12 +42,15 @@ impl Running {
     }
 }
 
+/// What goes first: the higher level, then the older frame.
+type Rank = (Reverse<Level>, u64);
+
 /// The resources of a machine and the work that they do.
 #[derive(Clone, Debug)]
 pub(super) struct Schedule {
     usage: Vec<Usage>,
     by_task: BTreeMap<String, Duration>,
-    waiting: BTreeMap<(Reverse<Level>, u64), Step>,
+    waiting: BTreeMap<Rank, Step>,
     running: Vec<Running>,
 }
 
@@ -105,18 +109,38 @@ impl Schedule {
     fn dispatch(&mut self, now: Instant) {
         // Resources that a step of higher rank waits for.
         let mut claimed = Vec::new();
-        let ranks: Vec<_> = self.waiting.keys().copied().collect();
-        for rank in ranks {
-            let Some(step) = self.waiting.get(&rank) else { continue };
-            let is_claimed = step.uses.iter().any(|resource| claimed.contains(resource));
-            if is_claimed || !self.may_begin(step, now) {
-                claimed.extend(step.uses.iter().copied());
-                continue;
-            }
+        let mut suspended = Vec::new();
+        let mut behind = Bound::Unbounded;
+        while let Some(rank) = self.next_to_begin(behind, &mut claimed, now) {
+            behind = Bound::Excluded(rank);
             let step = self.waiting.remove(&rank).expect("the step was waiting just now");
-            self.suspend_for(&step, now);
+            self.suspend_for(&step, now, &mut suspended);
             self.running.push(Running { step, since: now });
         }
+        suspended.into_iter().for_each(|step| self.put(step));
+    }
+
+    /// The first step behind a rank that can begin; those that cannot claim what they wait for.
+    fn next_to_begin(
+        &self,
+        behind: Bound<Rank>,
+        claimed: &mut Vec<usize>,
+        now: Instant,
+    ) -> Option<Rank> {
+        let mut steps = self.waiting.range((behind, Bound::Unbounded));
+        let next = steps.find(|(_, step)| {
+            let is_claimed = step.uses.iter().any(|resource| claimed.contains(resource));
+            if !is_claimed && self.may_begin(step, now) {
+                return true;
+            }
+            for resource in &step.uses {
+                if !claimed.contains(resource) {
+                    claimed.push(*resource);
+                }
+            }
+            false
+        });
+        next.map(|(rank, _)| *rank)
     }
 
     /// Whether what has a step's resources, if anything does, can be suspended for it.
@@ -128,14 +152,14 @@ impl Schedule {
         })
     }
 
-    fn suspend_for(&mut self, step: &Step, now: Instant) {
+    fn suspend_for(&mut self, step: &Step, now: Instant, all: &mut Vec<Step>) {
         while let Some(place) = self.running.iter().position(|running| overlap(&running.step, step))
         {
             let Running { step: mut suspended, since } = self.running.swap_remove(place);
             let done = now.since(since);
             self.account(&suspended, done);
             suspended.left = suspended.left.saturating_sub(done);
-            self.put(suspended);
+            all.push(suspended);
         }
     }
 }
