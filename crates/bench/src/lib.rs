@@ -19,6 +19,7 @@ pub mod sample;
 pub mod scenario;
 pub mod scenarios;
 pub mod session;
+pub mod transfer;
 
 /// The version of this program, as samples and result folders tell it.
 pub const PROGRAM_VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -8,6 +8,7 @@ pub mod found;
 pub mod plot;
 pub mod row;
 pub mod summary;
+pub mod tr_88_04;
 pub mod tr_88_08;
 pub mod verdict;
 
@@ -29,7 +30,7 @@ pub struct Paper {
 }
 
 /// All of them, in the order in which they are listed.
-pub const PAPERS: [Paper; 1] = [tr_88_08::PAPER];
+pub const PAPERS: [Paper; 2] = [tr_88_08::PAPER, tr_88_04::PAPER];
 
 /// The paper of this name.
 #[must_use]

@@ -59,6 +59,23 @@ fn figures_are_drawn_with_their_numbers_and_say_what_was_an_input() {
 }
 
 #[test]
+fn circuits_are_judged_over_every_model_and_their_delays_are_inputs() {
+    let lines = records(&run(&["reproduce", "tr-88-04", "-n", "2", "--json"]));
+    let of_type = |name: &str| lines.iter().filter(|line| line["type"] == name).count();
+    // Figures 4 to 11, and section 4.4 with its circuits.
+    let counts = ["paper", "row", "figure", "summary", "end"].map(of_type);
+    assert_eq!(counts, [1, 46, 9, 1, 1]);
+    let row = |id: &str| lines.iter().find(|line| line["id"] == id).unwrap();
+    for id in ["S000-008", "S000-011", "S000-030"] {
+        let verdict = [&row(id)["role"], &row(id)["verdict"]];
+        assert_eq!(verdict, ["calibration-input", "input"], "{id}");
+    }
+    for id in ["S000-026", "S000-033", "S000-036", "S000-039"] {
+        assert_eq!(row(id)["role"], "prediction", "{id}");
+    }
+}
+
+#[test]
 fn papers_are_listed_and_an_unknown_one_is_named() {
     let list = run(&["reproduce"]);
     check_code(&list, 0);

@@ -1,0 +1,154 @@
+//! Two modelled Intel 310s on a modelled token bus, with each trial's run kept once it was made.
+//!
+//! The models are the readings of the profile `intel-310`, each with acknowledgements of one and of two
+//! DTs, since the paper does not say which its transport sent.
+
+use crate::profile::{self, Profile};
+use crate::reproduce::found::Found;
+use crate::reproduce::{Impossible, NotHere, Options};
+use crate::run::run_on;
+use crate::sample::Sample;
+use crate::transfer::{Setup, Trial};
+use core::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
+use std::thread;
+
+/// The profile.
+const PROFILE: &str = "intel-310";
+/// Octets of a throughput trial of long messages: a twentieth of the paper's 10 Mbyte for each model.
+pub(super) const VOLUME_OCTETS: usize = 500_000;
+
+/// A model of both machines: a reading of the profile, and how many DTs an AK acknowledges.
+struct Model {
+    profile: Profile,
+    acknowledge_every: u64,
+}
+
+/// What is kept of a run.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Outcome {
+    /// What was asked.
+    pub(super) found: Found,
+    /// The part of the time in which frames were on the bus.
+    pub(super) load: f64,
+    /// Milliseconds of both host processors for each message, and of all processors.
+    pub(super) processor_ms: (f64, f64),
+}
+
+/// The machines, and what is known of them.
+pub(super) struct Laboratory {
+    models: Vec<Model>,
+    pub(super) options: Options,
+    setup: Setup,
+    known: BTreeMap<(usize, Trial), Result<Outcome, NotHere>>,
+}
+
+impl Laboratory {
+    /// With the profile that comes with the program.
+    pub(super) fn of_built_in(options: Options) -> Result<Self, Impossible> {
+        let profile = profile::built_in(PROFILE).ok_or(Impossible::NoProfile(PROFILE))?;
+        Ok(Self::new(&profile, options, VOLUME_OCTETS))
+    }
+
+    /// With a profile; each of its readings makes two models.
+    pub(super) fn new(profile: &Profile, options: Options, octets: usize) -> Self {
+        let mut models = Vec::new();
+        for (_, profile) in profile.readings() {
+            for acknowledge_every in [2, 1] {
+                models.push(Model { profile: profile.clone(), acknowledge_every });
+            }
+        }
+        let setup = Setup::simulated(options.messages, octets, options.seed);
+        Self { models, options, setup, known: BTreeMap::new() }
+    }
+
+    /// The rows on which the models were calibrated.
+    pub(super) fn inputs(&self) -> BTreeSet<String> {
+        let rows = self.models.iter().flat_map(|model| model.profile.calibrated_on());
+        rows.map(str::to_owned).collect()
+    }
+
+    /// How many models there are.
+    pub(super) fn count(&self) -> usize {
+        self.models.len()
+    }
+
+    /// A number that was put into a model.
+    pub(super) fn input(&self, model: usize, name: &str) -> f64 {
+        let input = self.models.get(model).and_then(|model| model.profile.input(name));
+        input.map_or(f64::NAN, |input| input.value)
+    }
+
+    /// Answers trials for all models, on as many threads as there are processors.
+    pub(super) fn prepare(&mut self, trials: &[Trial]) {
+        let all = (0..self.models.len()).flat_map(|model| trials.iter().map(move |t| (model, *t)));
+        let missing: Vec<(usize, Trial)> =
+            all.filter(|key| !self.known.contains_key(key)).collect();
+        let next = AtomicUsize::new(0);
+        let answers = Mutex::new(Vec::with_capacity(missing.len()));
+        let work = || {
+            while let Some(key) = missing.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let answer = self.carry_out(*key);
+                answers.lock().expect("no thread panics with the lock").push((*key, answer));
+            }
+        };
+        let jobs = thread::available_parallelism().map_or(1, core::num::NonZero::get);
+        thread::scope(|scope| (0..jobs).for_each(|_| drop(scope.spawn(work))));
+        self.known.extend(answers.into_inner().expect("no thread panics with the lock"));
+    }
+
+    fn carry_out(&self, (model, trial): (usize, Trial)) -> Result<Outcome, NotHere> {
+        let model = self.models.get(model).ok_or_else(|| NotHere("no such model".to_owned()))?;
+        let trial = Trial { acknowledge_every: model.acknowledge_every, ..trial };
+        let point = self.setup.point(&trial)?;
+        let sample = run_on(&point, &model.profile, "", 0)
+            .map_err(|error| NotHere(format!("{trial:?}: {error}")))?;
+        let found = self.setup.read(&trial, &sample)?;
+        Ok(Outcome { found, load: load(&sample), processor_ms: processor_ms(&sample) })
+    }
+
+    /// What came out of a trial on one model.
+    pub(super) fn outcome(&mut self, model: usize, trial: Trial) -> Result<Outcome, NotHere> {
+        if let Some(known) = self.known.get(&(model, trial)) {
+            return known.clone();
+        }
+        let outcome = self.carry_out((model, trial));
+        self.known.insert((model, trial), outcome.clone());
+        outcome
+    }
+
+    /// What a trial on one model says.
+    pub(super) fn of(&mut self, model: usize, trial: Trial) -> Result<Found, NotHere> {
+        self.outcome(model, trial).map(|outcome| outcome.found)
+    }
+
+    /// What all models allow for a quantity; its value is that of the first.
+    pub(super) fn over_models(
+        &mut self,
+        mut quantity: impl FnMut(&mut Self, usize) -> Result<Found, NotHere>,
+    ) -> Result<Found, NotHere> {
+        let all: Vec<Found> =
+            (0..self.count()).map(|model| quantity(self, model)).collect::<Result<_, _>>()?;
+        Found::hull(&all).ok_or_else(|| NotHere(format!("no model of {PROFILE}")))
+    }
+}
+
+/// The part of the time in which frames were on the bus.
+fn load(sample: &Sample) -> f64 {
+    let carried = sample.counts.get("medium.carried-ns").copied().unwrap_or(0);
+    // A run goes on for a while after the last message; what counts is the time of the messages.
+    let seconds = sample.flows.iter().filter_map(|flow| {
+        Some(flow.delivered_octets as f64 * 8.0 / flow.throughput_bits_per_second?)
+    });
+    carried as f64 / 1e9 / seconds.fold(f64::NAN, f64::max)
+}
+
+/// Milliseconds of the host processors for each message, and of all processors.
+fn processor_ms(sample: &Sample) -> (f64, f64) {
+    let messages: u64 = sample.flows.iter().map(|flow| flow.delivered).sum();
+    let of = |name: &str| {
+        sample.counts.get(name).copied().unwrap_or(0) as f64 / 1e6 / messages.max(1) as f64
+    };
+    (of("machines.busy-ns.host"), of("machines.processor-ns"))
+}

@@ -1,0 +1,166 @@
+//! The rows beside the list of targets, and the sources beside the rows.
+
+use super::*;
+use crate::profile::{self, Profile};
+use crate::reproduce::row::{Claim, Row};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// A row of the list of targets, by the names of its columns.
+type Target = BTreeMap<String, String>;
+
+#[test]
+fn every_row_of_the_list_of_targets_is_here_with_its_kind_and_its_value() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/papers/targets.csv");
+    let Ok(mut list) = csv::Reader::from_path(&path) else {
+        println!("skipped: the list of targets is not at hand: {}", path.display());
+        return;
+    };
+    let targets: Vec<Target> = list
+        .deserialize()
+        .map(Result::unwrap)
+        .filter(|target: &Target| target["paper"] == "TR-88-04")
+        .collect();
+    let rows = row::parse(ROWS).unwrap();
+    let ids = |rows: &[Row]| rows.iter().map(|row| row.id.clone()).collect::<Vec<_>>();
+    let listed: Vec<String> = targets.iter().map(|target| target["id"].clone()).collect();
+    assert_eq!(ids(&rows), listed);
+    for (row, target) in rows.iter().zip(&targets) {
+        let kind = format!("{:?}", row.kind);
+        assert_eq!((&kind, &row.value), (&target["kind"], &target["value"]), "{}", row.id);
+        for claim in &row.claims {
+            check_claim(&row.id, claim, target);
+        }
+    }
+    println!("seen: {} rows of the list of targets", rows.len());
+}
+
+/// A claim's numbers and unit are the list's, unless it renders a shape.
+#[track_caller]
+fn check_claim(id: &str, claim: &Claim, target: &Target) {
+    if claim.shape {
+        return;
+    }
+    let said = ["value", "quantity", "conditions", "unit"].map(|name| target[name].as_str());
+    let said = said.join(" ");
+    let known = numbers(&said);
+    for number in [claim.is, claim.least, claim.most].into_iter().flatten() {
+        assert!(known.contains(&number), "{id}: {number} is not in {said:?}");
+    }
+    assert!(said.contains(&claim.unit), "{id}: {} is not in {said:?}", claim.unit);
+}
+
+fn numbers(text: &str) -> Vec<f64> {
+    let text = text.replace("..", " ");
+    let is_other = |c: char| !(c.is_ascii_digit() || c == '.');
+    text.split(is_other).filter_map(|word| word.parse().ok()).collect()
+}
+
+#[test]
+fn every_source_is_asked_for_and_every_one_asked_for_is_known() {
+    let rows = row::parse(ROWS).unwrap();
+    let asked: BTreeSet<&str> =
+        rows.iter().flat_map(|row| &row.claims).filter_map(|claim| claim.ours.as_deref()).collect();
+    let known: BTreeSet<&str> = SOURCES.iter().map(|(name, _)| *name).collect();
+    assert_eq!(asked, known);
+    assert_eq!(known.len(), SOURCES.len());
+}
+
+#[test]
+fn what_is_asked_fits_its_column() {
+    for row in row::parse(ROWS).unwrap() {
+        for claim in &row.claims {
+            let width = claim.asks.chars().count() + claim.unit.chars().count() + 2;
+            assert!(width <= 34, "{}: {} ({}) is {width} wide", row.id, claim.asks, claim.unit);
+        }
+    }
+}
+
+#[test]
+fn each_input_of_the_profile_moves_the_rows_that_rest_on_it_and_no_other() {
+    // Each input in turn is a tenth larger.
+    let profile = alone();
+    let before = found(&profile);
+    let mut moved: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+    for input in &profile.inputs {
+        let after = found(&profile.with_input(&input.name, 1.1).unwrap());
+        let changes = before.iter().zip(&after).filter_map(|((name, was), (_, is))| {
+            let change = (is / was - 1.0) * 100.0;
+            (change.abs() > VISIBLE_PERCENT).then_some((*name, change))
+        });
+        let changes: Vec<(&str, f64)> = changes.collect();
+        let told: Vec<String> =
+            changes.iter().map(|(name, change)| format!("{name} {change:+.1} %")).collect();
+        println!("seen: intel-310 {} + 10 %: {}", input.name, told.join(", "));
+        moved.insert(input.name.clone(), changes.iter().map(|(name, _)| *name).collect());
+    }
+    for (input, rows) in &moved {
+        for row in ["tpdu", "bus-rate", "first-t1"] {
+            assert!(!rows.contains(row), "{input} moved {row}");
+        }
+    }
+    for input in ["transport-send", "transport-receive", "transport-octet"] {
+        let datalink = moved[input].iter().any(|row| row.starts_with("datalink"));
+        assert!(!datalink, "{input} is transport's: {:?}", moved[input]);
+    }
+    for input in ["host-submit", "host-deliver"] {
+        assert!(moved[input].contains("transport-least"), "{:?}", moved[input]);
+        assert!(!moved[input].contains("ak-delay"), "an AK never reaches the host");
+    }
+    assert!(moved["transport-send"].contains("ak-delay"));
+    // Of inputs that are zero a tenth more is zero.
+    let idle = ["bus-unit", "first-segmentation", "host-octet"];
+    assert!(idle.iter().all(|input| moved[*input].is_empty()));
+}
+
+/// Changes below this, in percent, are the token found elsewhere.
+const VISIBLE_PERCENT: f64 = 0.5;
+
+/// The first model alone.
+fn alone() -> Profile {
+    let mut profile = profile::built_in("intel-310").unwrap();
+    profile.variants.clear();
+    profile
+}
+
+/// What each source of delays finds with this machine.
+fn found(profile: &Profile) -> Vec<(&'static str, f64)> {
+    let options = Options { seed: 1, messages: 3, monitor: None };
+    let mut laboratory = Laboratory::new(profile, options, 1);
+    let asked = SOURCES.iter().filter(|(name, _)| DELAYS.contains(name));
+    asked.map(|(name, source)| (*name, source(&mut laboratory).unwrap().value)).collect()
+}
+
+/// Sources that are quick to ask: all but throughput.
+const DELAYS: [&str; 11] = [
+    "bus-rate",
+    "tpdu",
+    "first-t1",
+    "datalink-intercept",
+    "datalink-slope",
+    "host-submit",
+    "transport-least",
+    "largest-unsegmented",
+    "first-step",
+    "short-ratio",
+    "ak-delay",
+];
+
+#[test]
+fn every_model_gives_back_the_delays_that_it_was_calibrated_on() {
+    let options = Options { seed: 1, messages: 10, monitor: None };
+    let mut laboratory = Laboratory::new(&profile::built_in("intel-310").unwrap(), options, 1);
+    for model in 0..laboratory.count() {
+        let mut delay = |of, octets| a::delay(&mut laboratory, model, of, octets).unwrap().value;
+        // 7.8 + 20/215 and 7.8 + 1,024/215 ms; 18.0 ms, and 23 ms to two digits.
+        for (of, octets, published, error) in [
+            (Service::Datalink, LEAST, 7.893, 0.05),
+            (Service::Datalink, MOST_DATAGRAM, 12.563, 0.05),
+            (Service::Transport, LEAST, 18.0, 0.05),
+            (Service::Transport, INFORMATION, 23.0, 0.5),
+        ] {
+            let ours = delay(of, octets);
+            assert!((ours - published).abs() <= error, "model {model}, {of:?}, {octets}: {ours}");
+        }
+    }
+}
