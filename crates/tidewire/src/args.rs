@@ -206,6 +206,32 @@ pub(crate) struct Measure {
 pub(crate) enum MeasureExperiment {
     /// What each layer of a station costs, against the size of the message.
     Layers(Box<layers::MeasureLayers>),
+    /// The experiments of TR-88-04: delay and throughput of datagrams and virtual circuits against
+    /// size, and of circuits against timer, window and their number.
+    #[command(name = "tr-88-04")]
+    Transfer(Box<MeasureTransfer>),
+}
+
+/// `measure tr-88-04`
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  tidewire measure tr-88-04                         on a LAN within this process\n  tidewire measure tr-88-04 --to 02:00:00:00:00:07 -i eth1"
+)]
+pub(crate) struct MeasureTransfer {
+    /// The station address of a `serve` to measure against.
+    #[arg(long, value_name = "MAC")]
+    pub(crate) to: Option<wire::addr::Mac>,
+    #[command(flatten)]
+    pub(crate) port: PortOptions,
+    /// Messages of each delay.
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 50)]
+    pub(crate) messages: u64,
+    /// Octets of each throughput, in 500 messages at the most.
+    #[arg(long, value_name = "SIZE", default_value = "1 MB")]
+    pub(crate) bytes: String,
+    /// The seed.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
 }
 
 /// What is asked of a peer that is no tidewire.

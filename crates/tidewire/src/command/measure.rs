@@ -1,6 +1,6 @@
 //! `tidewire measure`: a scenario, or a single load, over a real port.
 
-use crate::args::{Load, Measure};
+use crate::args::{Load, Measure, PortOptions};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::runs::Recording;
@@ -50,7 +50,7 @@ pub(crate) fn run(measure: &Measure, output: &Output) -> anyhow::Result<Exit> {
 /// Opens what is measured over.
 fn against(measure: &Measure) -> anyhow::Result<Against> {
     let Some(url) = &measure.port.over else {
-        return Ok(match peer(measure)? {
+        return Ok(match peer(&measure.port, measure.to)? {
             Some(peer) => Against::Station(Box::new(way::open(&measure.port, 1)?), peer),
             None => Against::Nobody,
         });
@@ -65,9 +65,8 @@ fn against(measure: &Measure) -> anyhow::Result<Against> {
 }
 
 /// Whom to measure against on a LAN; `None` for the in-process LAN.
-fn peer(measure: &Measure) -> Result<Option<Mac>, Failure> {
-    let port = &measure.port;
-    let peer = measure.to.or_else(|| port.udp_peer.map(udp_station));
+pub(super) fn peer(port: &PortOptions, to: Option<Mac>) -> Result<Option<Mac>, Failure> {
+    let peer = to.or_else(|| port.udp_peer.map(udp_station));
     let is_open = port.interface.is_some() || port.xdp.is_some() || port.udp.is_some();
     match peer {
         None if is_open => Err(Failure::usage("a port, and nobody to measure against")

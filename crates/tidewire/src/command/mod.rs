@@ -12,6 +12,7 @@ mod predict;
 mod reproduce;
 mod scenarios;
 mod serve;
+mod transfer;
 mod watch;
 
 use crate::args::{Cli, MeasureExperiment, PredictExperiment, Verb};
@@ -29,6 +30,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Exit> {
         },
         Verb::Measure(measure) => match &measure.experiment {
             Some(MeasureExperiment::Layers(options)) => layers::measure(options, &output),
+            Some(MeasureExperiment::Transfer(options)) => transfer::measure(options, &output),
             None => measure::run(&measure, &output),
         },
         Verb::Serve(serve) => serve::run(&serve, &output),

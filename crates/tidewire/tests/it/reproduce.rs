@@ -85,3 +85,21 @@ fn papers_are_listed_and_an_unknown_one_is_named() {
     assert!(stderr(&unknown).contains("no paper \"tr-88-99\"\n  fix: one of tr-88-08"));
     check_code(&run(&["reproduce", "tr-88-08", "--json", "--format", "csv"]), 2);
 }
+
+#[test]
+fn the_experiments_are_made_within_this_process_in_the_form_of_the_figures() {
+    let lines = records(&run(&["measure", "tr-88-04", "-n", "3", "--bytes", "20 kB", "--json"]));
+    let figures: Vec<_> = lines.iter().filter(|line| line["type"] == "figure").collect();
+    let numbers: Vec<_> = figures.iter().map(|figure| figure["number"].as_str().unwrap()).collect();
+    assert_eq!(numbers, ["4", "5", "6", "7", "8", "9", "10", "11", "4.4"]);
+    let curves = figures.iter().flat_map(|figure| figure["curves"].as_array().unwrap());
+    for curve in curves {
+        assert_eq!(curve["input"], false, "nothing measured is an input");
+        for point in curve["points"].as_array().unwrap() {
+            assert!(point[1].as_f64().unwrap() > 0.0, "{curve}");
+        }
+    }
+    assert_eq!(lines.last().unwrap()["type"], "end");
+    let over_tcp = run(&["measure", "tr-88-04", "--over", "iso-tcp://127.0.0.1:4102"]);
+    check_code(&over_tcp, 2);
+}
