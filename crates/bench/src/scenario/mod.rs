@@ -1,6 +1,6 @@
 //! Scenarios: who sends what to whom over which medium, as a TOML file says it.
 //!
-//! [`load`] turns text into a [`Study`], or into a list of everything wrong with it. The structs
+//! [`load()`] turns text into a [`Study`], or into a list of everything wrong with it. The structs
 //! are plain data with every default filled in; [`to_toml`] writes them back. [`schema`] describes
 //! the file for editors.
 
