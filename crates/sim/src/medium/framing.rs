@@ -3,6 +3,15 @@
 //! Not modelled: the octets themselves. A simulated frame carries neither preamble, pad nor FCS;
 //! only the time they take is charged.
 
+use wire::mac;
+
+/// Octets of data in a frame of so many octets: all but its addresses and the two octets behind
+/// them, which are counted among what is sent around the data.
+#[must_use]
+pub const fn data_octets(frame_octets: usize) -> usize {
+    frame_octets.saturating_sub(mac::HEADER_OCTETS)
+}
+
 /// What is sent around a frame's octets (destination address to the end of its data).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Framing {

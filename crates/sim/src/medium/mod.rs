@@ -44,6 +44,15 @@ pub trait Medium {
     fn set_receive_buffer(&mut self, _now: Instant, _station: usize, _has: bool) {}
 }
 
+/// The priority, 0 to 7, of a frame that this station sends. Higher numbers count as 7.
+pub type PriorityOf = fn(station: usize, frame: &Frame) -> u8;
+
+/// Every frame has priority 0.
+#[must_use]
+pub const fn unprioritised(_station: usize, _frame: &Frame) -> u8 {
+    0
+}
+
 /// What happened on a medium.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Event {

@@ -3,7 +3,8 @@
 //! Not modelled: how a network finds its tree (802.1D, 802.1w): it is given.
 
 use crate::medium::framing::Framing;
-use crate::medium::token_ring::{PriorityOf, TWISTED_PAIR};
+use crate::medium::token_ring::TWISTED_PAIR;
+use crate::medium::{PriorityOf, unprioritised};
 use core::fmt;
 use core::time::Duration;
 use stack::station::Frame;
@@ -87,7 +88,7 @@ impl Params {
             trunks: Vec::new(),
             metres_per_second: TWISTED_PAIR,
             framing: Framing::IEEE_802_3,
-            priority_of: crate::medium::token_ring::unprioritised,
+            priority_of: unprioritised,
             queue_frames: 1_000,
         }
     }

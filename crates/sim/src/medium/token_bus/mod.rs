@@ -32,8 +32,8 @@ pub use params::{COAX, HeadEnd, Invalid, Params, Service, frame_control};
 pub use statistics::Statistics;
 
 use super::directory::Directory;
+use super::framing::data_octets;
 use super::rotation::{Picos, Rotation, bits, instant, picos, span};
-use super::token_ring::data_octets;
 use super::{Delivery, Event, Medium, Misfit, Passage};
 use core::time::Duration;
 use stack::fault::Fate;

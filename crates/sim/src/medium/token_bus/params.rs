@@ -3,7 +3,7 @@
 //! Not modelled: how bits become signals; a broadband bus differs from a carrierband one in its way
 //! by the head end alone.
 
-use crate::medium::token_ring::PriorityOf;
+use crate::medium::PriorityOf;
 use core::fmt;
 use core::time::Duration;
 use stack::profile::Framing;

@@ -37,13 +37,11 @@ mod params;
 mod priority;
 mod statistics;
 
-pub use params::{
-    Format, Invalid, Params, PriorityOf, Release, TWISTED_PAIR, access_control, data_octets,
-    unprioritised,
-};
+pub use params::{Format, Invalid, Params, Release, TWISTED_PAIR, access_control};
 pub use statistics::Statistics;
 
 use super::directory::Directory;
+use super::framing::data_octets;
 use super::rotation::{Picos, bits, instant, picos, span};
 use super::{Delivery, Event, Medium, Misfit, Passage};
 use circle::Circle;

@@ -3,11 +3,12 @@
 //! Not modelled: what differs between the two kinds and is not a parameter here: how stations are
 //! addressed, and how damaged frames are found.
 
+use crate::medium::framing::data_octets;
+use crate::medium::{PriorityOf, unprioritised};
 use core::fmt;
 use core::time::Duration;
 use stack::profile::Framing;
 use stack::station::Frame;
-use wire::mac;
 use wire::units::BitRate;
 
 /// A signal in shielded twisted pair, in metres per second: two thirds of the speed of light.
@@ -45,13 +46,6 @@ impl Format {
     }
 }
 
-/// Octets of data in a frame of so many octets: all but its addresses and the two octets behind
-/// them, which are counted among what is sent around the data.
-#[must_use]
-pub const fn data_octets(frame_octets: usize) -> usize {
-    frame_octets.saturating_sub(mac::HEADER_OCTETS)
-}
-
 /// When a station that has sent its frames sends the token on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Release {
@@ -61,19 +55,10 @@ pub enum Release {
     Early,
 }
 
-/// The priority, 0 to 7, of a frame that this station sends. Higher numbers count as 7.
-pub type PriorityOf = fn(station: usize, frame: &Frame) -> u8;
-
 /// The priority in a frame's access control, for stations that make frames of 802.5.
 #[must_use]
 pub fn access_control(_station: usize, frame: &Frame) -> u8 {
     Framing::access_priority(frame)
-}
-
-/// Every frame has priority 0.
-#[must_use]
-pub const fn unprioritised(_station: usize, _frame: &Frame) -> u8 {
-    0
 }
 
 /// What a token ring is like.
