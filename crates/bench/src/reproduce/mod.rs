@@ -5,6 +5,8 @@
 //! it comes out again: see [`verdict::Role`].
 
 pub mod found;
+#[cfg(test)]
+mod listed;
 pub mod plot;
 pub mod row;
 pub mod summary;

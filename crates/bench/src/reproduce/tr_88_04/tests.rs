@@ -2,78 +2,22 @@
 
 use super::*;
 use crate::profile::{self, Profile};
-use crate::reproduce::row::{Claim, Row};
+use crate::reproduce::listed;
 use std::collections::BTreeMap;
-use std::path::Path;
-
-/// A row of the list of targets, by the names of its columns.
-type Target = BTreeMap<String, String>;
 
 #[test]
 fn every_row_of_the_list_of_targets_is_here_with_its_kind_and_its_value() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/papers/targets.csv");
-    let Ok(mut list) = csv::Reader::from_path(&path) else {
-        println!("skipped: the list of targets is not at hand: {}", path.display());
-        return;
-    };
-    let targets: Vec<Target> = list
-        .deserialize()
-        .map(Result::unwrap)
-        .filter(|target: &Target| target["paper"] == "TR-88-04")
-        .collect();
-    let rows = row::parse(ROWS).unwrap();
-    let ids = |rows: &[Row]| rows.iter().map(|row| row.id.clone()).collect::<Vec<_>>();
-    let listed: Vec<String> = targets.iter().map(|target| target["id"].clone()).collect();
-    assert_eq!(ids(&rows), listed);
-    for (row, target) in rows.iter().zip(&targets) {
-        let kind = format!("{:?}", row.kind);
-        assert_eq!((&kind, &row.value), (&target["kind"], &target["value"]), "{}", row.id);
-        for claim in &row.claims {
-            check_claim(&row.id, claim, target);
-        }
-    }
-    println!("seen: {} rows of the list of targets", rows.len());
-}
-
-/// A claim's numbers and unit are the list's, unless it renders a shape.
-#[track_caller]
-fn check_claim(id: &str, claim: &Claim, target: &Target) {
-    if claim.shape {
-        return;
-    }
-    let said = ["value", "quantity", "conditions", "unit"].map(|name| target[name].as_str());
-    let said = said.join(" ");
-    let known = numbers(&said);
-    for number in [claim.is, claim.least, claim.most].into_iter().flatten() {
-        assert!(known.contains(&number), "{id}: {number} is not in {said:?}");
-    }
-    assert!(said.contains(&claim.unit), "{id}: {} is not in {said:?}", claim.unit);
-}
-
-fn numbers(text: &str) -> Vec<f64> {
-    let text = text.replace("..", " ");
-    let is_other = |c: char| !(c.is_ascii_digit() || c == '.');
-    text.split(is_other).filter_map(|word| word.parse().ok()).collect()
+    listed::check_rows("TR-88-04", ROWS);
 }
 
 #[test]
 fn every_source_is_asked_for_and_every_one_asked_for_is_known() {
-    let rows = row::parse(ROWS).unwrap();
-    let asked: BTreeSet<&str> =
-        rows.iter().flat_map(|row| &row.claims).filter_map(|claim| claim.ours.as_deref()).collect();
-    let known: BTreeSet<&str> = SOURCES.iter().map(|(name, _)| *name).collect();
-    assert_eq!(asked, known);
-    assert_eq!(known.len(), SOURCES.len());
+    listed::check_sources(ROWS, &SOURCES.map(|(name, _)| name));
 }
 
 #[test]
 fn what_is_asked_fits_its_column() {
-    for row in row::parse(ROWS).unwrap() {
-        for claim in &row.claims {
-            let width = claim.asks.chars().count() + claim.unit.chars().count() + 2;
-            assert!(width <= 34, "{}: {} ({}) is {width} wide", row.id, claim.asks, claim.unit);
-        }
-    }
+    listed::check_widths(ROWS);
 }
 
 #[test]

@@ -1,0 +1,78 @@
+//! What holds of the rows of every paper: they are those of the list of targets, their sources are
+//! known, and they fit their column.
+
+use super::row::{self, Claim, Row};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// A row of the list of targets, by the names of its columns.
+type Target = BTreeMap<String, String>;
+
+/// Every row that the list of targets has of this paper is among `rows`, with its kind and value.
+#[track_caller]
+pub(super) fn check_rows(paper: &str, rows: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/papers/targets.csv");
+    let Ok(mut list) = csv::Reader::from_path(&path) else {
+        println!("skipped: the list of targets is not at hand: {}", path.display());
+        return;
+    };
+    let targets: Vec<Target> = list
+        .deserialize()
+        .map(Result::unwrap)
+        .filter(|target: &Target| target["paper"] == paper)
+        .collect();
+    let rows = row::parse(rows).unwrap();
+    let ids = |rows: &[Row]| rows.iter().map(|row| row.id.clone()).collect::<Vec<_>>();
+    let listed: Vec<String> = targets.iter().map(|target| target["id"].clone()).collect();
+    assert_eq!(ids(&rows), listed);
+    for (row, target) in rows.iter().zip(&targets) {
+        let kind = format!("{:?}", row.kind);
+        assert_eq!((&kind, &row.value), (&target["kind"], &target["value"]), "{}", row.id);
+        for claim in &row.claims {
+            check_claim(&row.id, claim, target);
+        }
+    }
+    println!("seen: {} rows of the list of targets", rows.len());
+}
+
+/// A claim's numbers and unit are the list's, unless it renders a shape.
+#[track_caller]
+fn check_claim(id: &str, claim: &Claim, target: &Target) {
+    if claim.shape {
+        return;
+    }
+    let said = ["value", "quantity", "conditions", "unit"].map(|name| target[name].as_str());
+    let said = said.join(" ");
+    let known = numbers(&said);
+    for number in [claim.is, claim.least, claim.most].into_iter().flatten() {
+        assert!(known.contains(&number), "{id}: {number} is not in {said:?}");
+    }
+    assert!(said.contains(&claim.unit), "{id}: {} is not in {said:?}", claim.unit);
+}
+
+fn numbers(text: &str) -> Vec<f64> {
+    let text = text.replace("..", " ");
+    let is_other = |c: char| !(c.is_ascii_digit() || c == '.');
+    text.split(is_other).filter_map(|word| word.parse().ok()).collect()
+}
+
+/// Each source that a row asks for is among `known`, and each of these is asked for.
+#[track_caller]
+pub(super) fn check_sources(rows: &str, known: &[&str]) {
+    let rows = row::parse(rows).unwrap();
+    let asked: BTreeSet<&str> =
+        rows.iter().flat_map(|row| &row.claims).filter_map(|claim| claim.ours.as_deref()).collect();
+    assert_eq!(asked, known.iter().copied().collect());
+    assert_eq!(asked.len(), known.len(), "one is known twice");
+}
+
+/// What is asked fits the column that it is printed in.
+#[track_caller]
+pub(super) fn check_widths(rows: &str) {
+    for row in row::parse(rows).unwrap() {
+        for claim in &row.claims {
+            let width = claim.asks.chars().count() + claim.unit.chars().count() + 2;
+            assert!(width <= 34, "{}: {} ({}) is {width} wide", row.id, claim.asks, claim.unit);
+        }
+    }
+}
