@@ -7,6 +7,8 @@ use sim::medium::csma_cd::{self, CsmaCd};
 use sim::medium::faulty::Faulty;
 use sim::medium::framing::Framing;
 use sim::medium::ideal::{self, Ideal};
+use sim::medium::plca::{self, Plca};
+use sim::medium::switched::{self, Switched};
 use sim::medium::token_bus::{self, TokenBus};
 use sim::medium::token_ring::{self, TokenRing};
 use stack::fault;
@@ -47,6 +49,27 @@ pub(super) fn drive(
             let queue_frames = QUEUE_FRAMES;
             let medium = TokenBus::new(token_bus::Params { queue_frames, ..bus })?;
             under_faults(medium, point, layout, seed, watch, count_token_bus)
+        }
+        Medium::T1s { plca: true, .. } => {
+            let positions = layout.places.iter().map(|place| place.metres).collect();
+            let segment = point.scenario.medium.turns(positions).expect("stations take turns");
+            let medium = Plca::new(plca::Params { queue_frames: QUEUE_FRAMES, ..segment })?;
+            under_faults(medium, point, layout, seed, watch, count_plca)
+        }
+        Medium::T1s { plca: false, .. } => {
+            let medium = CsmaCd::new(csma_cd::Params {
+                positions_metres: layout.places.iter().map(|place| place.metres).collect(),
+                queue_frames: QUEUE_FRAMES,
+                ..csma_cd::Params::t1s(0, 0.0, seed)
+            })?;
+            under_faults(medium, point, layout, seed, watch, count_csma_cd)
+        }
+        Medium::Switched { .. } => {
+            let stations = layout.places.len();
+            let network = point.scenario.medium.network(stations).expect("there are switches");
+            let queue_frames = QUEUE_FRAMES;
+            let medium = Switched::new(switched::Params { queue_frames, ..network })?;
+            under_faults(medium, point, layout, seed, watch, count_switched)
         }
         Medium::TokenRing { .. } | Medium::ProNet10 { .. } => {
             let positions = layout.places.iter().map(|place| place.metres).collect();
@@ -106,6 +129,37 @@ fn count_csma_cd(medium: &CsmaCd, counts: &mut BTreeMap<String, u64>) {
     note(counts, "medium.carried-ns", wire::time::nanos(statistics.carried));
     for (attempt, frames) in statistics.attempts.iter().enumerate() {
         note(counts, &format!("medium.attempts-{:02}", attempt + 1), *frames);
+    }
+}
+
+fn count_plca(medium: &Plca, counts: &mut BTreeMap<String, u64>) {
+    let statistics = medium.statistics();
+    note(counts, "medium.offered", statistics.offered);
+    note(counts, "medium.sent", statistics.sent);
+    note(counts, "medium.unrecognised", statistics.unrecognised);
+    note(counts, "medium.queue-drops", statistics.queue_drops);
+    note(counts, "medium.oversized", statistics.oversized);
+    note(counts, "medium.cycles", statistics.cycles);
+    note(counts, "medium.opportunities-used", statistics.opportunities_used);
+    note(counts, "medium.burst-frames", statistics.burst_frames);
+    note(counts, "medium.longest-cycle-ns", wire::time::nanos(statistics.longest_cycle));
+    note(counts, "medium.longest-access-ns", wire::time::nanos(statistics.longest_access));
+    note(counts, "medium.carried-ns", wire::time::nanos(statistics.carried));
+}
+
+fn count_switched(medium: &Switched, counts: &mut BTreeMap<String, u64>) {
+    let statistics = medium.statistics();
+    note(counts, "medium.offered", statistics.offered);
+    note(counts, "medium.sent", statistics.sent);
+    note(counts, "medium.delivered", statistics.delivered);
+    note(counts, "medium.unrecognised", statistics.unrecognised);
+    note(counts, "medium.queue-drops", statistics.queue_drops);
+    note(counts, "medium.buffer-drops", statistics.buffer_drops);
+    note(counts, "medium.oversized", statistics.oversized);
+    note(counts, "medium.fullest-buffer-octets", statistics.fullest_buffer_octets as u64);
+    for (priority, longest) in statistics.longest_waits.iter().enumerate() {
+        let name = format!("medium.longest-wait-{priority}-ns");
+        note(counts, &name, wire::time::nanos(*longest));
     }
 }
 

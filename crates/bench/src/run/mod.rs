@@ -45,6 +45,12 @@ pub enum RunError {
     /// There is no such ring.
     #[error("{0}")]
     Ring(#[from] sim::medium::token_ring::Invalid),
+    /// There is no such segment.
+    #[error("{0}")]
+    Segment(#[from] sim::medium::plca::Invalid),
+    /// There is no such network of switches.
+    #[error("{0}")]
+    Network(#[from] sim::medium::switched::Invalid),
     /// There are no such faults.
     #[error("{0}")]
     Faults(#[from] stack::fault::Invalid),

@@ -2,6 +2,7 @@
 //! not exceed the medium.
 
 use super::fields::Placed;
+use super::medium::MOST_SWITCHES;
 use super::network::LONGEST_LIFETIME;
 use super::problem::{Problem, meant};
 use super::{
@@ -9,7 +10,7 @@ use super::{
     Transport, Warmup,
 };
 use core::ops::Range;
-use sim::medium::{csma_cd, token_bus, token_ring};
+use sim::medium::{csma_cd, plca, switched, token_bus, token_ring};
 use stack::llc::type3;
 use stack::load::STAMP_OCTETS;
 use stack::profile::MESSAGE_FLOWS;
@@ -29,6 +30,8 @@ const RING_RATES: [BitRate; 2] = [BitRate::mbps(4), BitRate::mbps(16)];
 const LEAST_NSDU_OCTETS: u64 = 128;
 /// The rates of a token bus in IEEE 802.4.
 const BUS_RATES: [BitRate; 3] = [BitRate::mbps(1), BitRate::mbps(5), BitRate::mbps(10)];
+/// How long IEEE 802.3cg promises that a multidrop segment may be.
+const T1S_METRES: f64 = 25.0;
 /// The highest priority of a message.
 const HIGHEST_PRIORITY: u64 = 7;
 /// The longest message over a connection.
@@ -386,6 +389,66 @@ impl Checker<'_, '_> {
                     self.problems.push(problem.help(help));
                 }
             }
+            Medium::T1s { length, plca, .. } => {
+                self.segment(plca, length.metres());
+                self.promised(length.metres());
+            }
+            Medium::Switched { switches, .. } => {
+                if !(1..=MOST_SWITCHES as u64).contains(&switches) {
+                    let message = format!("from 1 to {MOST_SWITCHES} switches are in a row");
+                    self.error("medium.switches", message);
+                } else if let Some(network) = medium.network(2)
+                    && let Err(invalid) = switched::Switched::new(network)
+                {
+                    let queue = invalid == switched::Invalid::Queue;
+                    let path = if queue { "medium.buffer" } else { "medium.length" };
+                    self.error(path, invalid.to_string());
+                }
+            }
+        }
+    }
+
+    /// How many stations there are, the background's included.
+    fn station_count(&self) -> usize {
+        let scenario = self.scenario;
+        let background = scenario.background.as_ref().map_or(0, |b| b.stations);
+        let grouped = scenario.stations.as_ref().map_or(0, |group| group.count);
+        let all = background.saturating_add(grouped).min(MOST_STATIONS) as usize;
+        all + scenario.named_stations.len()
+    }
+
+    /// Stations on a segment must be able to take turns, or to notice collisions.
+    fn segment(&mut self, plca: bool, metres: f64) {
+        if !plca {
+            let params = csma_cd::Params::t1s(2, metres, self.scenario.seed);
+            if let Err(invalid) = csma_cd::CsmaCd::new(params) {
+                self.error("medium.length", invalid.to_string());
+            }
+            return;
+        }
+        let stations = self.station_count();
+        let mut places = vec![0.0; stations];
+        places.last_mut().into_iter().for_each(|last| *last = metres);
+        let Some(segment) = self.scenario.medium.turns(places) else { return };
+        let Err(invalid) = plca::Plca::new(segment) else { return };
+        let path = match invalid {
+            plca::Invalid::Nodes { .. } => "stations.count",
+            plca::Invalid::Timer => "medium.to-timer",
+            plca::Invalid::Burst => "medium.burst-timer",
+            plca::Invalid::RoundTrip { .. }
+            | plca::Invalid::Position
+            | plca::Invalid::Speed
+            | plca::Invalid::Queue => "medium.length",
+        };
+        self.error(path, invalid.to_string());
+    }
+
+    /// Warns of a segment beyond what IEEE 802.3cg promises.
+    fn promised(&mut self, metres: f64) {
+        if metres > T1S_METRES {
+            let message = "IEEE 802.3cg promises 25 m of a multidrop segment, and no more";
+            let problem = Problem::warning(self.place("medium.length"), message);
+            self.problems.push(problem.help("a longer one may work with few stations"));
         }
     }
 
@@ -407,8 +470,7 @@ impl Checker<'_, '_> {
         let scenario = self.scenario;
         let background = scenario.background.as_ref().map_or(0, |b| b.stations);
         let grouped = scenario.stations.as_ref().map_or(0, |group| group.count);
-        let all = background.saturating_add(grouped).min(MOST_STATIONS) as usize;
-        let places = vec![0.0; all + scenario.named_stations.len()];
+        let places = vec![0.0; self.station_count()];
         let Some(ring) = scenario.medium.ring(places) else { return };
         let Err(invalid) = token_ring::TokenRing::new(ring) else { return };
         let path = match invalid {

@@ -1,14 +1,23 @@
 //! What the frames of a scenario go over, and what that makes of their size.
 
-use super::quantity::{Length, Rate, Span};
+use super::quantity::{Length, Rate, Size, Span};
 use super::{LLC_OCTETS, MAC_OCTETS, MOST_DATA_OCTETS, SHORTEST_FRAME_OCTETS};
 use schemars::JsonSchema;
 use serde::Serialize;
+use sim::medium::switched::{self, Buffer, Link, StationLink, Switch, Trunk};
 use sim::medium::token_bus;
 use sim::medium::token_ring::{self, Release};
+use sim::medium::{framing, plca};
 use stack::profile::Framing;
 use wire::mac::HEADER_OCTETS;
 use wire::units::BitRate;
+
+/// Octets of an 802.1Q tag.
+const TAG_OCTETS: u64 = 4;
+/// The longest frame with a tag, FCS not counted.
+const MOST_TAGGED_OCTETS: usize = 1_518;
+/// The most switches in a row.
+pub(super) const MOST_SWITCHES: usize = 100;
 
 /// What the frames go over.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, JsonSchema)]
@@ -66,6 +75,44 @@ pub enum Medium {
         #[serde(skip_serializing_if = "Option::is_none")]
         classes: Option<Classes>,
     },
+    /// A 10BASE-T1S multidrop segment of IEEE 802.3cg, at 10 Mbit/s.
+    T1s {
+        /// How long it is.
+        length: Length,
+        /// Whether stations take turns (PLCA), which is so if not given; else they contend, as in
+        /// CSMA/CD. The other keys say how they take turns.
+        #[schemars(with = "Option<bool>")]
+        plca: bool,
+        /// How many frames a station may send in its turn after the first; none if not given.
+        #[schemars(with = "Option<u64>")]
+        max_burst: u64,
+        /// How long a station waits for a further frame of a burst, in bit times; 128 if not given.
+        #[schemars(with = "Option<u64>")]
+        burst_timer: u64,
+        /// How long a turn lasts that is not taken, in bit times; 32 if not given.
+        #[schemars(with = "Option<u64>")]
+        to_timer: u64,
+    },
+    /// Full-duplex Ethernet with switches in a row.
+    Switched {
+        /// How fast each station's link is.
+        rate: Rate,
+        /// How long each link is.
+        length: Length,
+        /// How many switches there are; one if not given. The stations are spread over them in
+        /// their order.
+        #[schemars(with = "Option<u64>")]
+        switches: u64,
+        /// How fast the links between switches are; as the others if not given.
+        #[schemars(with = "Option<Rate>")]
+        trunk_rate: Rate,
+        /// How long a switch takes with a frame that is in whole; no time if not given.
+        #[schemars(with = "Option<Span>")]
+        latency: Span,
+        /// What each port of a switch has room for, in octets of frames; 64 KiB if not given.
+        #[schemars(with = "Option<Size>")]
+        buffer: Size,
+    },
     /// A Proteon ProNET-10 token ring, at 10 Mbit/s.
     #[serde(rename = "pronet-10")]
     ProNet10 {
@@ -96,8 +143,9 @@ impl Medium {
             Self::Ideal { rate, .. }
             | Self::CsmaCd { rate, .. }
             | Self::TokenRing { rate, .. }
-            | Self::TokenBus { rate, .. } => *rate,
-            Self::ProNet10 { .. } => Rate(BitRate::mbps(10)),
+            | Self::TokenBus { rate, .. }
+            | Self::Switched { rate, .. } => *rate,
+            Self::T1s { .. } | Self::ProNet10 { .. } => Rate(BitRate::mbps(10)),
         }
     }
 
@@ -106,10 +154,10 @@ impl Medium {
     #[must_use]
     pub fn spread(&self, index: usize, stations: usize) -> f64 {
         let (length, gaps) = match self {
-            Self::Ideal { .. } => return 0.0,
-            Self::CsmaCd { length, .. } | Self::TokenBus { length, .. } => {
-                (length, stations.saturating_sub(1))
-            }
+            Self::Ideal { .. } | Self::Switched { .. } => return 0.0,
+            Self::CsmaCd { length, .. }
+            | Self::T1s { length, .. }
+            | Self::TokenBus { length, .. } => (length, stations.saturating_sub(1)),
             Self::TokenRing { length, .. } | Self::ProNet10 { length } => (length, stations),
         };
         length.metres() * index as f64 / gaps.max(1) as f64
@@ -119,8 +167,9 @@ impl Medium {
     #[must_use]
     pub const fn length(&self) -> Option<(Length, &'static str)> {
         match self {
-            Self::Ideal { .. } => None,
+            Self::Ideal { .. } | Self::Switched { .. } => None,
             Self::CsmaCd { length, .. } | Self::TokenBus { length, .. } => Some((*length, "bus")),
+            Self::T1s { length, .. } => Some((*length, "segment")),
             Self::TokenRing { length, .. } | Self::ProNet10 { length } => Some((*length, "ring")),
         }
     }
@@ -129,8 +178,9 @@ impl Medium {
     #[must_use]
     pub const fn is_shared(&self) -> bool {
         match self {
-            Self::Ideal { .. } => false,
+            Self::Ideal { .. } | Self::Switched { .. } => false,
             Self::CsmaCd { .. }
+            | Self::T1s { .. }
             | Self::TokenRing { .. }
             | Self::TokenBus { .. }
             | Self::ProNet10 { .. } => true,
@@ -141,7 +191,11 @@ impl Medium {
     #[must_use]
     pub fn ring(&self, positions_metres: Vec<f64>) -> Option<token_ring::Params> {
         let (params, length) = match self {
-            Self::Ideal { .. } | Self::CsmaCd { .. } | Self::TokenBus { .. } => return None,
+            Self::Ideal { .. }
+            | Self::CsmaCd { .. }
+            | Self::T1s { .. }
+            | Self::Switched { .. }
+            | Self::TokenBus { .. } => return None,
             Self::TokenRing { rate, length, early_release } => {
                 let release = if *early_release { Release::Early } else { Release::OwnHeader };
                 let params = token_ring::Params::ieee_802_5(rate.0, 0, 0.0);
@@ -190,6 +244,47 @@ impl Medium {
         })
     }
 
+    /// A segment on which stations at these places, in metres, take turns; none for other media.
+    #[must_use]
+    pub fn turns(&self, positions_metres: Vec<f64>) -> Option<plca::Params> {
+        let Self::T1s { plca: true, max_burst, burst_timer, to_timer, .. } = *self else {
+            return None;
+        };
+        Some(plca::Params {
+            maximum_burst: max_burst,
+            burst_bits: burst_timer,
+            opportunity_bits: to_timer,
+            node_count: positions_metres.len() as u64,
+            positions_metres,
+            ..plca::Params::spread(0, 0.0)
+        })
+    }
+
+    /// A row of switches with so many stations; none for other media.
+    #[must_use]
+    pub fn network(&self, stations: usize) -> Option<switched::Params> {
+        let Self::Switched { rate, length, switches, trunk_rate, latency, buffer } = *self else {
+            return None;
+        };
+        let count = usize::try_from(switches).unwrap_or(usize::MAX).min(MOST_SWITCHES);
+        let link = |rate: Rate| Link { rate: rate.0, metres: length.metres() };
+        let switch = Switch { latency: latency.0, buffer: Buffer::Octets(buffer.octets()) };
+        let home = |station| station * count / stations.max(1);
+        let params = switched::Params::star(0, link(rate));
+        Some(switched::Params {
+            stations: (0..stations)
+                .map(|station| StationLink { switch: home(station), link: link(rate) })
+                .collect(),
+            switches: vec![switch; count],
+            trunks: (1..count)
+                .map(|next| Trunk { ends: [next - 1, next], link: link(trunk_rate) })
+                .collect(),
+            framing: framing::Framing { maximum_octets: MOST_TAGGED_OCTETS, ..params.framing },
+            priority_of: switched::tag_priority,
+            ..params
+        })
+    }
+
     /// Bits of the frame that carries so many octets of data, LLC header included: from destination
     /// address to FCS, padding included, or on a ring or a token bus all of it.
     #[must_use]
@@ -199,7 +294,8 @@ impl Medium {
         }
         match self.ring(Vec::new()) {
             None => {
-                data_octets.saturating_add(MAC_OCTETS).max(SHORTEST_FRAME_OCTETS).saturating_mul(8)
+                let around = MAC_OCTETS + self.tag_octets();
+                data_octets.saturating_add(around).max(SHORTEST_FRAME_OCTETS).saturating_mul(8)
             }
             Some(ring) => {
                 let octets = usize::try_from(data_octets).unwrap_or(usize::MAX);
@@ -208,11 +304,17 @@ impl Medium {
         }
     }
 
+    /// Octets of the tag that a frame has on it.
+    const fn tag_octets(&self) -> u64 {
+        if matches!(self.framing(), Framing::Ieee8021Q) { TAG_OCTETS } else { 0 }
+    }
+
     /// Which frames its stations make.
     #[must_use]
     pub const fn framing(&self) -> Framing {
         match self {
-            Self::Ideal { .. } | Self::CsmaCd { .. } => Framing::Ieee8023,
+            Self::Ideal { .. } | Self::CsmaCd { .. } | Self::T1s { .. } => Framing::Ieee8023,
+            Self::Switched { .. } => Framing::Ieee8021Q,
             Self::TokenRing { .. } => Framing::Ieee8025,
             Self::TokenBus { .. } => Framing::Ieee8024,
             Self::ProNet10 { .. } => Framing::WholeFrame,

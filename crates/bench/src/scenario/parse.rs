@@ -112,6 +112,8 @@ enum MediumKind {
     CsmaCd,
     TokenRing,
     TokenBus,
+    T1s,
+    Switched,
     ProNet10,
 }
 
@@ -123,6 +125,8 @@ impl Read for Medium {
             ("csma-cd", MediumKind::CsmaCd),
             ("token-ring", MediumKind::TokenRing),
             ("token-bus", MediumKind::TokenBus),
+            ("t1s", MediumKind::T1s),
+            ("switched", MediumKind::Switched),
             ("pronet-10", MediumKind::ProNet10),
         ];
         let medium = match fields.word("kind", &kinds, problems)? {
@@ -147,6 +151,8 @@ impl Read for Medium {
                 })
             }
             MediumKind::TokenBus => token_bus(&mut fields, problems),
+            MediumKind::T1s => t1s(&mut fields, problems),
+            MediumKind::Switched => switched(&mut fields, problems),
             MediumKind::ProNet10 => {
                 fields.required("length", problems).map(|length| Self::ProNet10 { length })
             }
@@ -191,6 +197,38 @@ impl Read for Classes {
         fields.finish(problems);
         Some(Self { class_4: class_4?, class_2: class_2?, class_0: class_0? })
     }
+}
+
+/// A 10BASE-T1S segment; what is not said is the default of IEEE 802.3cg.
+fn t1s(fields: &mut Fields<'_, '_>, problems: &mut Vec<Problem>) -> Option<Medium> {
+    let length = fields.required("length", problems);
+    let plca = fields.optional("plca", problems).unwrap_or(true);
+    let max_burst = fields.optional("max-burst", problems).unwrap_or(0);
+    let burst_timer = fields.optional("burst-timer", problems).unwrap_or(128);
+    let to_timer = fields.optional("to-timer", problems).unwrap_or(32);
+    length.map(|length| Medium::T1s { length, plca, max_burst, burst_timer, to_timer })
+}
+
+/// A port's buffer that is not said.
+const PORT_BUFFER: Size = Size(65_536);
+
+/// A row of switches.
+fn switched(fields: &mut Fields<'_, '_>, problems: &mut Vec<Problem>) -> Option<Medium> {
+    let rate = fields.required("rate", problems);
+    let length = fields.required("length", problems);
+    let switches = fields.optional("switches", problems).unwrap_or(1);
+    let trunk_rate = fields.optional("trunk-rate", problems).or(rate);
+    let latency = fields.optional("latency", problems).unwrap_or(Span(Duration::ZERO));
+    let buffer = fields.optional("buffer", problems).unwrap_or(PORT_BUFFER);
+    let trunk_rate = trunk_rate?;
+    rate.zip(length).map(|(rate, length)| Medium::Switched {
+        rate,
+        length,
+        switches,
+        trunk_rate,
+        latency,
+        buffer,
+    })
 }
 
 impl Read for Faults {

@@ -3,6 +3,7 @@
 
 mod iso_tcp;
 mod layers;
+mod media;
 mod messages;
 mod report;
 mod runs;

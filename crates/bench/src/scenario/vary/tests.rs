@@ -470,7 +470,8 @@ fn the_schema_knows_the_very_keys_that_are_read() {
     for table in ["station", "flow"] {
         read.extend(complain(format!("[[{table}]]\nzzzzzzzz = 1\n"), table));
     }
-    for kind in ["ideal", "csma-cd", "token-ring", "token-bus", "pronet-10"] {
+    let media = ["ideal", "csma-cd", "token-ring", "t1s", "switched", "token-bus", "pronet-10"];
+    for kind in media {
         read.extend(complain(format!("[medium]\nkind = \"{kind}\"\nzzzzzzzz = 1\n"), "medium"));
     }
     let classes = "[medium]\nkind = \"token-bus\"\nclasses = { zzzzzzzz = 1 }\n";
