@@ -3,6 +3,7 @@
 //! [`clock`] is the only place of the whole program that reads a clock or sleeps. [`port`] has the
 //! ways out of the process (a raw LAN interface, UDP datagrams, a hub within the process) and what
 //! may be put around them (faults, the governor, a capture). [`tap`] hears a LAN and cannot send.
+//! [`relay`] passes frames between two LANs, some of them badly.
 //! [`runner`] drives one station on one port; [`iso_tcp`] drives one on TCP connections.
 //!
 //! No part of it is asynchronous: a thread waits for its port and for the next deadline, no more.
@@ -12,6 +13,7 @@ pub mod clock;
 pub mod interface;
 pub mod iso_tcp;
 pub mod port;
+pub mod relay;
 pub mod runner;
 mod socket;
 pub mod tap;

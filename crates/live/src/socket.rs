@@ -10,7 +10,7 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use core::ptr;
 use std::io::{self, IoSlice};
 use std::net::{TcpStream, UdpSocket};
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use wire::addr::Mac;
 use wire::time::{Instant, nanos};
 
@@ -321,6 +321,11 @@ impl Socket {
                 Wait::Spin => core::hint::spin_loop(),
             }
         }
+    }
+
+    /// What to wait at.
+    pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 
     /// Its descriptor, for as long as it lives.

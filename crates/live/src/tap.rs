@@ -9,6 +9,7 @@ use crate::interface::{Interface, in_namespace};
 use crate::port::{PortError, Stamp, Wait};
 use crate::socket::{Received, Socket};
 use std::io;
+use std::os::fd::BorrowedFd;
 use wire::time::Instant;
 
 /// Octets of the two addresses, behind which a VLAN tag stands.
@@ -129,6 +130,11 @@ impl Tap {
         let (at, stamp) = self.converter.arrival(received.wall_nanos, clock::now());
         let (octets, original_octets) = whole(&mut self.buffer, &received, self.snap_octets);
         Ok(Some(Sighting { at, stamp, octets, original_octets, outgoing: received.outgoing }))
+    }
+
+    /// What to wait for frames at.
+    pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
     }
 
     /// Frames the kernel dropped since the tap was opened, as it had no room for them.

@@ -1,6 +1,7 @@
 //! What a user can say on the command line. One option means one thing in every verb.
 
 pub(crate) mod layers;
+pub(crate) mod relay;
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -43,6 +44,8 @@ pub(crate) enum Verb {
     Serve(Serve),
     /// Meter a capture file or a live port, without sending anything.
     Watch(Watch),
+    /// Bridge two interfaces, and let faults befall what crosses.
+    Relay(relay::Relay),
     /// Print every layer of the frames in a capture, or of octets given in hexadecimal.
     Dissect(Dissect),
     /// Hold two runs against each other.

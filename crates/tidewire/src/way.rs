@@ -3,9 +3,10 @@
 use crate::args::PortOptions;
 use crate::exit::Failure;
 use crate::permission;
+use bench::scenario::Faults;
 use bench::session::SessionError;
 use bench::session::iso_tcp::{Class, End, IsoWay, IsoWayParams};
-use bench::session::way::{Way, WayParams, Wire, faults};
+use bench::session::way::{self, Way, WayParams, Wire};
 use live::port::PortError;
 use std::net::{SocketAddr, ToSocketAddrs};
 use wire::tpkt;
@@ -25,12 +26,7 @@ pub(crate) fn open(options: &PortOptions, seed: u64) -> anyhow::Result<Way> {
             return Err(Failure::usage("no port").with_fix(fix).into());
         }
     };
-    let faults = match &options.fault {
-        Some(text) => Some(faults(text).map_err(|error| {
-            Failure::usage(format!("--fault {text:?}:\n{error}")).with_fix("tidewire help faults")
-        })?),
-        None => None,
-    };
+    let faults = options.fault.as_deref().map(faults).transpose()?;
     let params = WayParams {
         wire,
         faults,
@@ -39,6 +35,13 @@ pub(crate) fn open(options: &PortOptions, seed: u64) -> anyhow::Result<Way> {
         frames_per_second: options.max_frames,
     };
     Way::open(&params).map_err(explain)
+}
+
+/// The faults that an option describes.
+pub(crate) fn faults(text: &str) -> Result<Faults, Failure> {
+    way::faults(text).map_err(|error| {
+        Failure::usage(format!("--fault {text:?}:\n{error}")).with_fix("tidewire help faults")
+    })
 }
 
 /// The address in the value of --over: this host where none is named, port 102 where none is.

@@ -3,7 +3,8 @@
 //! [`local`] runs a whole scenario within this process, one thread a station. [`initiator`] and
 //! [`responder`] are the two ends of a run between processes or hosts; nothing but a Hello goes out
 //! before both have agreed. They run over a LAN ([`way`]) or over TCP ([`iso_tcp`]). [`foreign`] measures
-//! peers that agree to nothing since they are no tidewire, and sends them next to nothing.
+//! peers that agree to nothing since they are no tidewire, and sends them next to nothing. [`relay`] stands
+//! between two LANs and lets faults befall what crosses.
 
 mod carrier;
 pub mod foreign;
@@ -11,6 +12,7 @@ pub mod initiator;
 pub mod iso_tcp;
 pub mod local;
 mod party;
+pub mod relay;
 pub mod responder;
 pub mod way;
 

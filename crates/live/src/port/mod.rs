@@ -122,6 +122,9 @@ pub enum PortError {
         /// The most there may be.
         limit: usize,
     },
+    /// What goes out at one side of a relay comes in at the other by another way.
+    #[error("{0} is on both sides of the relay; frames would go round")]
+    Loop(String),
     /// The system said no.
     #[error("cannot {doing}: {source}")]
     System {

@@ -9,6 +9,7 @@ mod iso_tcp;
 mod messages;
 mod namespace;
 mod party;
+mod relay;
 mod runner;
 mod session;
 mod udp;

@@ -9,6 +9,7 @@ mod help;
 mod layers;
 mod measure;
 mod predict;
+mod relay;
 mod reproduce;
 mod scenarios;
 mod serve;
@@ -35,6 +36,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Exit> {
         },
         Verb::Serve(serve) => serve::run(&serve, &output),
         Verb::Watch(watch) => watch::run(&watch, &output),
+        Verb::Relay(relay) => relay::run(&relay, &output),
         Verb::Dissect(dissect) => dissect::run(&dissect, &output),
         Verb::Compare(compare) => compare::run(&compare, &output),
         Verb::Reproduce(reproduce) => reproduce::run(&reproduce, &output),

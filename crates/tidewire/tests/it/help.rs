@@ -16,6 +16,7 @@ fn every_verb_explains_its_options() {
         "predict",
         "measure",
         "serve",
+        "relay",
         "watch",
         "dissect",
         "compare",

@@ -13,6 +13,7 @@ mod layers;
 mod monitor;
 mod peers;
 mod predict;
+mod relay;
 mod reproduce;
 mod scenarios;
 mod watch;

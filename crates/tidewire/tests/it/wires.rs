@@ -12,15 +12,15 @@ use std::sync::atomic::{AtomicU32, Ordering};
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
 /// Two namespaces joined by veth, removed when this is dropped.
-struct Namespaces {
-    names: [String; 2],
+pub(crate) struct Namespaces {
+    pub(crate) names: [String; 2],
 }
 
 fn ip(arguments: &[&str]) -> std::io::Result<Output> {
     Command::new("ip").args(arguments).output()
 }
 
-fn must(arguments: &[&str]) -> String {
+pub(crate) fn must(arguments: &[&str]) -> String {
     let output = ip(arguments).unwrap();
     let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "ip {}: {complaint}", arguments.join(" "));
@@ -29,7 +29,7 @@ fn must(arguments: &[&str]) -> String {
 
 impl Namespaces {
     /// Makes them; `None`, and a printed reason, where this process may not.
-    fn make() -> Option<Self> {
+    pub(crate) fn make() -> Option<Self> {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = |end| format!("tidewire-e2e-{}-{number}{end}", std::process::id());
         let names = [name("a"), name("b")];
@@ -50,7 +50,7 @@ impl Namespaces {
     }
 
     /// The command, inside one of them.
-    fn command(&self, which: usize, arguments: &[&str]) -> Command {
+    pub(crate) fn command(&self, which: usize, arguments: &[&str]) -> Command {
         let mut command = Command::new("ip");
         command.args(["netns", "exec", &self.names[which], env!("CARGO_BIN_EXE_tidewire")]);
         command.args(arguments).stdin(Stdio::null());
@@ -67,7 +67,9 @@ impl Drop for Namespaces {
 }
 
 /// A `serve` that has said that it listens, and as which station.
-fn serving(mut command: Command) -> (Child, BufReader<std::process::ChildStdout>, String) {
+pub(crate) fn serving(
+    mut command: Command,
+) -> (Child, BufReader<std::process::ChildStdout>, String) {
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap());
     let mut line = String::new();
@@ -78,7 +80,7 @@ fn serving(mut command: Command) -> (Child, BufReader<std::process::ChildStdout>
 }
 
 /// The session that a `serve` told before it ended.
-fn session(mut child: Child, lines: BufReader<std::process::ChildStdout>) -> Value {
+pub(crate) fn session(mut child: Child, lines: BufReader<std::process::ChildStdout>) -> Value {
     let records: Vec<Value> =
         lines.lines().map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect();
     assert!(child.wait().unwrap().success());
@@ -86,7 +88,7 @@ fn session(mut child: Child, lines: BufReader<std::process::ChildStdout>) -> Val
     records.into_iter().find(|record| record["type"] == "session").unwrap()
 }
 
-fn result(output: &Output) -> Value {
+pub(crate) fn result(output: &Output) -> Value {
     let records = records(output);
     assert_eq!(records.last().unwrap()["complete"], true, "{}", stdout(output));
     records.into_iter().find(|record| record["type"] == "result").unwrap()

@@ -1,0 +1,112 @@
+//! One side of the relay: a tap that hears, and a socket that is deaf and sends.
+
+use super::Place;
+use crate::clock;
+use crate::interface::{Interface, in_namespace};
+use crate::port::{PortError, Wait};
+use crate::socket::{Interest, Socket};
+use crate::tap::{Tap, TapParams};
+use bytes::Bytes;
+use core::time::Duration;
+use stack::station::Frame;
+use std::io::{self, IoSlice};
+use wire::time::Instant;
+
+/// MAC header and one VLAN tag, which do not count against what an interface can carry.
+const HEADERS: usize = 18;
+/// What the kernel may keep of what came in.
+const RECEIVE_BUFFER_OCTETS: i32 = 16 << 20;
+/// How long a send waits for room in the interface's queue.
+const WAIT_FOR_ROOM: Duration = Duration::from_millis(10);
+
+/// A frame that came in.
+pub(super) struct Heard {
+    /// When.
+    pub(super) at: Instant,
+    /// The frame, or nothing where it was too long to be taken whole.
+    pub(super) frame: Option<Frame>,
+}
+
+/// What became of a frame that was to go out.
+pub(super) enum Handed {
+    /// It went out.
+    Sent,
+    /// There was no room for it.
+    QueueFull,
+    /// The interface does not carry such frames.
+    TooLong,
+}
+
+#[derive(Debug)]
+pub(super) struct End {
+    tap: Tap,
+    out: Socket,
+    kernel_drops: u64,
+}
+
+impl End {
+    pub(super) fn open(place: &Place) -> Result<Self, PortError> {
+        let open = || Interface::named(&place.interface);
+        let interface = in_namespace(place.namespace.as_deref(), open)?;
+        let tap = Tap::open(&TapParams {
+            interface: place.interface.clone(),
+            namespace: place.namespace.clone(),
+            snap_octets: interface.mtu.max(1_500) + HEADERS,
+            promiscuous: true,
+            outgoing: false,
+            buffer_octets: RECEIVE_BUFFER_OCTETS,
+            wait: Wait::Block,
+        })?;
+        let out = in_namespace(place.namespace.as_deref(), || {
+            Socket::raw().map_err(|e| PortError::from_opening(&interface.name, "CAP_NET_RAW", e))
+        })?;
+        let prepare = || {
+            out.wait_for_room(WAIT_FOR_ROOM)?;
+            out.set(libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, 1_i32)?;
+            // Of no protocol: it hears nothing.
+            out.bind_interface(interface.index, 0)
+        };
+        prepare().map_err(PortError::system("prepare a raw socket"))?;
+        Ok(Self { tap, out, kernel_drops: 0 })
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.tap.interface().name
+    }
+
+    /// The next frame that has come in; does not wait for one.
+    pub(super) fn hear(&mut self) -> Result<Option<Heard>, PortError> {
+        let sighting = self.tap.receive(clock::now())?;
+        Ok(sighting.map(|sighting| Heard {
+            at: sighting.at,
+            frame: (sighting.octets.len() == sighting.original_octets)
+                .then(|| Frame::new(Bytes::copy_from_slice(sighting.octets))),
+        }))
+    }
+
+    pub(super) fn send(&self, frame: &Frame) -> Result<Handed, PortError> {
+        let parts = [IoSlice::new(frame.head()), IoSlice::new(frame.payload())];
+        match self.out.send(&parts, None) {
+            Ok(()) => Ok(Handed::Sent),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Handed::QueueFull),
+            Err(error) => match error.raw_os_error() {
+                Some(libc::ENOBUFS) => Ok(Handed::QueueFull),
+                Some(libc::EMSGSIZE) => Ok(Handed::TooLong),
+                Some(libc::ENETDOWN | libc::ENXIO | libc::ENODEV) => {
+                    Err(PortError::Down(self.name().to_owned()))
+                }
+                _ => Err(PortError::system("send a frame")(error)),
+            },
+        }
+    }
+
+    /// Frames the kernel dropped so far. Where it cannot be asked, nothing is added.
+    pub(super) fn kernel_drops(&mut self) -> u64 {
+        self.kernel_drops = self.tap.dropped().unwrap_or(self.kernel_drops);
+        self.kernel_drops
+    }
+
+    pub(super) fn interest(&self) -> Interest<'_> {
+        Interest { socket: self.tap.descriptor(), read: true, write: false }
+    }
+}
