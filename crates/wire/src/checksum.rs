@@ -1,7 +1,8 @@
 //! The checksum of ISO 8073 (6.17, annex B) and of CLNP (ISO 8473 6.11): Fletcher's, modulo 255.
 //!
 //! Octets `a1 .. aL` pass when both `sum(a_i)` and `sum((L - i + 1) * a_i)` are 0 modulo 255. Since
-//! 255 is 0 here, octets 00 and FF count the same.
+//! 255 is 0 here, octets 00 and FF count the same. What else the sums cannot show: two damaged octets
+//! whose changes cancel out modulo 255, where the distance between them makes the second sum cancel too.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -170,5 +171,26 @@ mod tests {
                 assert!(Fletcher::of(&octets).is_good(), "{length} octets, checksum at {place}");
             }
         }
+    }
+
+    #[test]
+    fn one_octet_damaged_always_shows_but_for_00_and_ff_and_two_may_cancel() {
+        let sent: Vec<u8> = (0..2_520).map(|i| (i % 251) as u8).collect();
+        for place in [0, 255, 2_519] {
+            for value in 0..=255 {
+                let mut octets = sent.clone();
+                octets[place] = value;
+                let same = value % 255 == sent[place] % 255;
+                assert_eq!(Fletcher::of(&octets) == Fletcher::of(&sent), same, "{value}");
+            }
+        }
+        // 201 + 54 = 255, and 201 times the distance is 201 x 1,360 = 1,072 x 255: neither sum changes.
+        let mut octets = sent.clone();
+        for (place, step) in [(977, 201), (2_337, 54)] {
+            octets[place] = ((u16::from(sent[place]) + step) % 255) as u8;
+        }
+        assert_eq!(Fletcher::of(&octets), Fletcher::of(&sent));
+        octets[2_337] += 1;
+        assert_ne!(Fletcher::of(&octets), Fletcher::of(&sent));
     }
 }

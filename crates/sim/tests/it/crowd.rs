@@ -12,6 +12,7 @@
 //!
 //! `TIDEWIRE_SEED` and `TIDEWIRE_SEEDS` are heeded as in `swarm`.
 
+use crate::skew::Clock;
 use crate::swarm::{add, from_environment, plan, transport};
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use core::time::Duration;
@@ -44,27 +45,6 @@ const fn mark(number: u32) -> u32 {
 /// The number behind a mark; a damaged one gives a number that is never used.
 const fn number(mark: u32) -> u32 {
     (mark / 0x0101_0101).wrapping_sub(1)
-}
-
-/// A clock that runs fast by so many millionths.
-#[derive(Clone, Copy)]
-struct Clock(i64);
-
-impl Clock {
-    fn reads(self, now: Instant) -> Instant {
-        let nanos = i128::from(now.as_nanos());
-        Instant::from_nanos((nanos + nanos * i128::from(self.0) / 1_000_000) as u64)
-    }
-
-    /// The first time at which it reads `local` or later.
-    fn when(self, local: Instant) -> Instant {
-        let scaled = i128::from(local.as_nanos()) * 1_000_000 / (1_000_000 + i128::from(self.0));
-        let mut at = Instant::from_nanos(scaled as u64);
-        while self.reads(at) < local {
-            at += Duration::from_nanos(1);
-        }
-        at
-    }
 }
 
 #[derive(Clone, Copy)]

@@ -12,6 +12,7 @@ mod plca;
 mod polling;
 mod refusals;
 mod runs;
+mod skew;
 mod swarm;
 mod switched;
 mod talker;

@@ -28,8 +28,15 @@ pub enum Damage {
         at_most: u8,
     },
     /// One octet takes another value, but never 00 for FF or FF for 00: Fletcher's checksum counts
-    /// modulo 255 and sees every such change.
+    /// modulo 255 and sees every such change of one octet. Of two in one TPDU, which came in two
+    /// segments, it may see neither.
     OneOctet,
+    /// One octet grows by 1 to so many, modulo 255: Fletcher's checksum also sees that several have
+    /// grown, as long as by less than 255 together.
+    SmallStep {
+        /// The most.
+        at_most: u8,
+    },
 }
 
 /// Chance for corruption.
@@ -58,16 +65,19 @@ impl Draws {
                 let flips = 1 + self.place.below(u64::from(at_most));
                 self.flip_bits(data, flips.min(octets * 8) as usize);
             }
-            Damage::OneOctet => {
-                let place = self.place.below(octets) as usize;
-                if let Some(octet) = data.get_mut(place) {
-                    // A step of 1 to 254 modulo 255 leads from any value to another remainder.
-                    let step = 1 + self.place.below(254);
-                    *octet = ((u64::from(*octet) + step) % 255) as u8;
-                }
-            }
+            Damage::OneOctet => self.step(data, 254),
+            Damage::SmallStep { at_most } => self.step(data, at_most),
         }
         Some(Frame::new(damaged.freeze()))
+    }
+
+    /// A step of 1 to 254 modulo 255 leads from any value to another remainder.
+    fn step(&mut self, data: &mut [u8], at_most: u8) {
+        let place = self.place.below(data.len() as u64) as usize;
+        if let Some(octet) = data.get_mut(place) {
+            let step = 1 + self.place.below(u64::from(at_most.clamp(1, 254)));
+            *octet = ((u64::from(*octet) + step) % 255) as u8;
+        }
     }
 
     fn flip_bits(&mut self, data: &mut [u8], flips: usize) {

@@ -177,6 +177,20 @@ fn damage_of_one_octet_never_escapes_fletcher() {
 }
 
 #[test]
+fn small_steps_in_several_frames_of_one_tpdu_add_up_and_never_escape_fletcher() {
+    let damage = Damage::SmallStep { at_most: 42 };
+    let corruption = Some(Corruption { probability: 1.0, spared_octets: 14, damage });
+    let (_, outcomes) = run(Plan { corruption, ..Plan::harmless(SECOND) }, 9);
+    let sum = |octets: &[u8]| octets.iter().map(|o| u32::from(*o)).sum::<u32>();
+    for (number, six) in outcomes.chunks_exact(6).enumerate() {
+        let sent = (0..6).map(|i| sum(&frame((number * 6 + i) as u64).to_bytes())).sum::<u32>();
+        let arrived = six.iter().map(|one| sum(&one[0].frame.to_bytes())).sum::<u32>();
+        // 6 x 42 = 252 at the most, and never back to 0.
+        assert_ne!(sent % 255, arrived % 255, "frames {} to {}", number * 6, number * 6 + 5);
+    }
+}
+
+#[test]
 fn a_frame_with_nothing_behind_its_header_cannot_be_damaged() {
     let damage = Damage::BitFlips { at_most: 200 };
     let corruption = Some(Corruption { probability: 1.0, spared_octets: 14, damage });
