@@ -2,7 +2,8 @@
 
 use super::outbox::{Header, Outbox};
 use super::params::Params;
-use super::service::{Address, Counters, Indication, Note};
+use super::service::{Address, Counters, Endpoint, Indication, Note};
+use super::ticket::Timed;
 use bytes::Bytes;
 use wire::packet::Packet;
 use wire::time::Instant;
@@ -35,6 +36,11 @@ impl Context<'_> {
     pub(super) fn send_short(&mut self, peer: Address, kind: Kind, header: Header, data: Bytes) {
         self.outputs.send_short(peer, header, data);
         self.sent(kind);
+    }
+
+    /// Says that a timer waits for the TPDU sent last.
+    pub(super) fn wait_for_last(&mut self, endpoint: Endpoint, timed: Timed) {
+        self.outputs.wait_for_last(endpoint.slot, timed);
     }
 
     fn sent(&mut self, kind: Kind) {

@@ -18,6 +18,8 @@ pub(super) struct Expedited {
     /// ED-TPDU-NR of the first.
     number: u32,
     transmissions: u32,
+    /// Whether the copy sent last is in a queue of this station.
+    below: bool,
     /// ED-TPDU-NR of the ED to be delivered next.
     expected: u32,
     /// Whether the last transmission allowed was made.
@@ -32,6 +34,7 @@ impl Expedited {
             waiting: VecDeque::new(),
             number: 0,
             transmissions: 0,
+            below: false,
             expected: 0,
             giving_up: false,
             t1: Timer::new("T1"),
@@ -68,6 +71,19 @@ impl Expedited {
         Some((self.number, first))
     }
 
+    /// The copy sent last is in a queue of this station: T1 waits.
+    pub(super) fn set_below(&mut self, number: u32) {
+        if self.transmissions > 0 && number == self.number {
+            self.below = true;
+            self.t1.stop();
+        }
+    }
+
+    /// The copy sent last has left; whether T1 waited for it.
+    pub(super) fn left_station(&mut self, number: u32) -> bool {
+        number == self.number && core::mem::take(&mut self.below)
+    }
+
     /// An EA came in; whether it is the one awaited.
     pub(super) fn acknowledge(&mut self, number: u32) -> bool {
         let awaited = self.transmissions > 0 && number == self.number;
@@ -75,6 +91,7 @@ impl Expedited {
             self.waiting.pop_front();
             self.number = (self.number + 1) % self.modulus;
             self.transmissions = 0;
+            self.below = false;
             self.giving_up = false;
             self.t1.stop();
         }

@@ -4,6 +4,7 @@
 //!                T-CONNECT, T-DATA, T-EXPEDITED-DATA, T-DISCONNECT
 //!   entity ── references, demultiplexing, deadlines of all connections     6.9, 6.18
 //!     │   ├ outbox ── what is said, until it is polled                      6.4
+//!     │   ├ ticket ── timers that wait for a TPDU to leave the station
 //!     │   └ invalid ── what breaks the protocol                            6.22
 //!     └ connection ── acts out the table; T1, W, I, L                      12.2
 //!         ├ table ── states, events, actions: pure
@@ -30,6 +31,7 @@ mod params;
 mod policy;
 mod service;
 mod table;
+mod ticket;
 mod tpdu;
 mod window;
 
@@ -40,3 +42,4 @@ pub use service::{
     Address, Counters, Endpoint, Indication, Note, Nsdu, Reason, Request, disconnect_reason,
 };
 pub use table::{Action, Event, State, transition};
+pub use ticket::Ticket;

@@ -4,8 +4,10 @@
 //! with room for the headers of the layers below only when it is polled; all else waits in a box.
 
 use super::service::{Address, Endpoint, Indication, Note, Nsdu};
+use super::ticket::Timed;
 use crate::machine::Output;
 use bytes::Bytes;
+use core::num::NonZeroU32;
 use std::collections::VecDeque;
 use wire::packet::Packet;
 use wire::tp::{Pdu, Reference, seal, tpdus};
@@ -25,7 +27,7 @@ const JOINED_OCTETS: usize = 48;
 pub(super) struct Header {
     /// The header is at the end.
     octets: [u8; SHORT_OCTETS],
-    length: usize,
+    length: u8,
 }
 
 impl Header {
@@ -42,25 +44,45 @@ impl Header {
         if sealed {
             seal(header, length - 2, data);
         }
-        Self { octets, length }
+        Self { octets, length: length as u8 }
     }
 
     fn octets(&self) -> &[u8] {
-        &self.octets[SHORT_OCTETS - self.length..]
+        &self.octets[SHORT_OCTETS - usize::from(self.length)..]
     }
 }
 
 #[derive(Clone, Debug)]
 enum Waiting {
-    Short { peer: Address, header: Header, data: Bytes },
-    Data { endpoint: Endpoint, octets: Bytes, end: bool },
+    Short {
+        peer: Address,
+        header: Header,
+        timed: Option<TimedData>,
+        data: Bytes,
+    },
+    Data {
+        endpoint: Endpoint,
+        octets: Bytes,
+        end: bool,
+    },
     Other(Box<Said>),
+    /// A TPDU other than a DT for which a timer waits, and the slot of its connection.
+    Timed(Box<(Said, u32, Timed)>),
+}
+
+/// A DT for which T1 waits: the slot of its connection plus one, and its number.
+#[derive(Clone, Copy, Debug)]
+struct TimedData {
+    slot: NonZeroU32,
+    number: u32,
 }
 
 /// The queue of an entity's outputs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outbox {
     waiting: VecDeque<Waiting>,
+    /// What was polled last, if a timer waits for it.
+    timed: Option<(u32, Timed)>,
 }
 
 impl Outbox {
@@ -81,12 +103,32 @@ impl Outbox {
 
     /// Sends a TPDU with a short header.
     pub(super) fn send_short(&mut self, peer: Address, header: Header, data: Bytes) {
-        self.waiting.push_back(Waiting::Short { peer, header, data });
+        self.waiting.push_back(Waiting::Short { peer, header, timed: None, data });
     }
 
     /// Sends any other TPDU.
     pub(super) fn send(&mut self, peer: Address, packet: Packet) {
         self.other(Output::Send(Nsdu { peer, packet }));
+    }
+
+    /// Says that a timer of the connection in `slot` waits for what was said last.
+    pub(super) fn wait_for_last(&mut self, slot: u32, of: Timed) {
+        match (self.waiting.back_mut(), of) {
+            (Some(Waiting::Short { timed, .. }), Timed::Data(number)) => {
+                *timed = NonZeroU32::MIN.checked_add(slot).map(|slot| TimedData { slot, number });
+            }
+            (Some(Waiting::Other(_)), _) => {
+                if let Some(Waiting::Other(said)) = self.waiting.pop_back() {
+                    self.waiting.push_back(Waiting::Timed(Box::new((*said, slot, of))));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The slot of the connection of which a timer waits for what was popped last; told once.
+    pub(super) const fn take_timed(&mut self) -> Option<(u32, Timed)> {
+        self.timed.take()
     }
 
     /// Lets the TPDU said last share the NSDU of the one before it, where that is allowed (6.4.2) and the
@@ -105,15 +147,18 @@ impl Outbox {
     /// What was said first.
     #[inline]
     pub(super) fn pop(&mut self) -> Option<Said> {
-        Some(match self.waiting.pop_front()? {
-            Waiting::Short { peer, header, data } => {
-                let packet = Packet::headed(header.octets, header.length, data);
+        let waiting = self.waiting.pop_front()?;
+        self.timed = waiting.timed();
+        Some(match waiting {
+            Waiting::Short { peer, header, data, .. } => {
+                let packet = Packet::headed(header.octets, usize::from(header.length), data);
                 Output::Send(Nsdu { peer, packet })
             }
             Waiting::Data { endpoint, octets, end } => {
                 Output::Deliver(Indication::Data { endpoint, octets, end })
             }
             Waiting::Other(said) => *said,
+            Waiting::Timed(timed) => timed.0,
         })
     }
 
@@ -126,12 +171,25 @@ impl Waiting {
     /// Header, user data and receiver of what is to be sent.
     fn parts(&self) -> Option<(Address, &[u8], &Bytes)> {
         match self {
-            Self::Short { peer, header, data } => Some((*peer, header.octets(), data)),
+            Self::Short { peer, header, data, .. } => Some((*peer, header.octets(), data)),
             Self::Other(said) => match &**said {
                 Output::Send(nsdu) => Some((nsdu.peer, nsdu.packet.head(), nsdu.packet.payload())),
                 Output::Deliver(_) | Output::Note(_) => None,
             },
-            Self::Data { .. } => None,
+            // They may carry user data, and so come last.
+            Self::Data { .. } | Self::Timed(_) => None,
+        }
+    }
+
+    /// The connection of which a timer waits for it.
+    #[inline]
+    fn timed(&self) -> Option<(u32, Timed)> {
+        match self {
+            Self::Short { timed: Some(TimedData { slot, number }), .. } => {
+                Some((slot.get() - 1, Timed::Data(*number)))
+            }
+            Self::Timed(timed) => Some((timed.1, timed.2)),
+            Self::Short { .. } | Self::Data { .. } | Self::Other(_) => None,
         }
     }
 }

@@ -33,6 +33,8 @@ pub(super) struct Retained {
     pub(super) data: Bytes,
     pub(super) end_of_tsdu: bool,
     pub(super) transmissions: u32,
+    /// Whether the copy sent last is in a queue of this station.
+    below: bool,
     /// When it was sent last.
     sent: Instant,
 }
@@ -192,7 +194,9 @@ impl SendWindow {
             self.sent_at.push_back(now);
         }
         self.retained_octets += data.len();
-        self.retained.push_back(Retained { data, end_of_tsdu, transmissions: 1, sent: now });
+        let (transmissions, below) = (1, false);
+        let retained = Retained { data, end_of_tsdu, transmissions, below, sent: now };
+        self.retained.push_back(retained);
         self.retained.back().map(|retained| (number, retained))
     }
 
@@ -211,6 +215,32 @@ impl SendWindow {
             *sent_at = now;
         }
         Some((number, retained))
+    }
+
+    /// Notes that the latest copy of a DT is in a queue of this station; its place, if it is retained.
+    pub(super) fn set_below(&mut self, number: u32) -> Option<usize> {
+        let place = distance(self.lower_edge, number, self.modulus) as usize;
+        self.retained.get_mut(place)?.below = true;
+        Some(place)
+    }
+
+    /// Whether the latest copy of the DT at `place` is in a queue of this station.
+    pub(super) fn is_below(&self, place: usize) -> bool {
+        self.retained.get(place).is_some_and(|retained| retained.below)
+    }
+
+    /// The copy of a DT that was in a queue of this station has left it `now`; its place, if it is
+    /// retained and was there.
+    pub(super) fn left_station(&mut self, number: u32, now: Instant) -> Option<usize> {
+        let place = distance(self.lower_edge, number, self.modulus) as usize;
+        let outstanding = self.retained.len();
+        let retained = self.retained.get_mut(place).filter(|retained| retained.below)?;
+        (retained.below, retained.sent) = (false, now);
+        let index = (self.sent_at.len() + place).checked_sub(outstanding);
+        if let Some(sent_at) = index.and_then(|index| self.sent_at.get_mut(index)) {
+            *sent_at = now;
+        }
+        Some(place)
     }
 
     /// How often the oldest retained DT has been sent; `None` where nothing is outstanding.
@@ -286,6 +316,17 @@ impl SendWindow {
     /// number, CDT.
     pub(super) const fn latest(&self) -> (u32, u16, u32) {
         (self.lower_edge, self.latest.0, self.latest.1)
+    }
+
+    /// Gives back the memory that a connection without anything under way does not need.
+    pub(super) fn rest(&mut self, now: Instant, lifetime: Duration) {
+        if !self.is_drained() {
+            return;
+        }
+        (self.retained, self.tsdus) = (VecDeque::new(), VecDeque::new());
+        if self.sent_at.iter().all(|sent| *sent + lifetime <= now) {
+            self.sent_at = VecDeque::new();
+        }
     }
 
     /// Whether any DT is outstanding that the window allows to be sent again.
@@ -411,6 +452,13 @@ impl ReceiveWindow {
         let first = self.waiting.remove(&self.delivered)?;
         self.pass();
         Some(first)
+    }
+
+    /// Gives back the memory that a connection without a gap does not need.
+    pub(super) fn rest(&mut self) {
+        if self.waiting.is_empty() {
+            self.waiting = BTreeMap::new();
+        }
     }
 
     /// Gives back buffers of delivered DTs; at most `window` are ever free.

@@ -3,7 +3,8 @@
 use bytes::Bytes;
 use core::time::Duration;
 use stack::machine::{Machine, Output};
-use stack::tp4::{Address, Endpoint, Entity, Indication, Nsdu, Params, Request};
+use stack::tp4::{Address, Endpoint, Entity, Indication, Nsdu, Params, Request, Ticket};
+use std::collections::VecDeque;
 use wire::addr::Mac;
 use wire::packet::Packet;
 use wire::time::Instant;
@@ -19,6 +20,9 @@ pub(crate) struct Lone {
     pub(crate) now: Instant,
     pub(crate) format: Format,
     pub(crate) endpoint: Option<Endpoint>,
+    /// Whether TPDUs queue in the station until [`Lone::leaves`] is called for each.
+    pub(crate) queues: bool,
+    queue: VecDeque<Ticket>,
 }
 
 pub(crate) fn station(number: u32) -> Address {
@@ -69,7 +73,14 @@ pub(crate) fn hex(text: &str) -> Vec<u8> {
 impl Lone {
     pub(crate) fn new(params: Params) -> Self {
         let entity = Entity::new(params, 0);
-        Self { entity, now: Instant::ZERO, format: Format::Normal, endpoint: None }
+        Self {
+            entity,
+            now: Instant::ZERO,
+            format: Format::Normal,
+            endpoint: None,
+            queues: false,
+            queue: VecDeque::new(),
+        }
     }
 
     /// One that accepted a connection in the normal format without checksum; expedited data as it wants.
@@ -121,11 +132,21 @@ impl Lone {
         lines
     }
 
+    /// The first TPDU that queues leaves the station.
+    pub(crate) fn leaves(&mut self) -> Vec<String> {
+        let ticket = self.queue.pop_front().unwrap();
+        self.entity.transmitted(self.now, ticket);
+        self.drain()
+    }
+
     fn drain(&mut self) -> Vec<String> {
         let mut lines = Vec::new();
         while let Some(output) = self.entity.poll() {
             match output {
                 Output::Send(nsdu) => {
+                    if self.queues {
+                        self.queue.extend(self.entity.ticket());
+                    }
                     let octets = nsdu.packet.to_bytes();
                     for raw in tpdus(&octets) {
                         let pdu =

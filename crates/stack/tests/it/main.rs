@@ -11,4 +11,5 @@ mod tp4_explore;
 mod tp4_memory;
 mod tp4_options;
 mod tp4_pair;
+mod tp4_queue;
 mod trace_of_1990;

@@ -4,12 +4,15 @@ use crate::lone::{connect, station};
 use bytes::Bytes;
 use core::time::Duration;
 use stack::machine::{Machine, Output};
-use stack::tp4::{Entity, Indication, Nsdu, Params, Request};
+use stack::tp4::{Endpoint, Entity, Indication, Nsdu, Params, Request};
 use wire::packet::Packet;
 use wire::time::Instant;
 use wire::tp::{Kind, Parameter};
 
 const CONNECTIONS: u16 = 10_000;
+/// Connections that carry DTs in turn, and how often.
+const USED: usize = 1_000;
+const ROUNDS: usize = 40;
 /// What is promised.
 const MOST_OCTETS: usize = 1_024;
 
@@ -43,6 +46,89 @@ fn an_idle_connection_costs_less_than_a_kibioctet() {
     let each = usize::try_from(held).unwrap() / usize::from(CONNECTIONS);
     println!("seen: {each} octets for each of {CONNECTIONS} open, idle connections");
     assert!(each < MOST_OCTETS, "{each} octets");
+}
+
+/// Two entities and all that waits in them, with so many open connections that have carried DTs both
+/// ways, some of them out of order, and have been idle for longer than W.
+fn after_traffic(extended: bool) -> [Entity; 2] {
+    let params = Params { connections: 20_000, extended, checksum: false, ..Params::lan() };
+    let mut pair = [Entity::new(params.clone(), 0), Entity::new(params, 0)];
+    let (mut now, mut ends) = (Instant::ZERO, [const { Vec::new() }; 2]);
+    for _ in 0..USED {
+        let endpoint = pair[0].endpoint();
+        let (called, calling, data) = (Bytes::new(), Bytes::new(), Bytes::new());
+        let peer = station(2);
+        let connect = Request::Connect { endpoint, peer, called, calling, data };
+        pair[0].request(now, connect);
+        ends[0].push(endpoint);
+        exchange(&mut pair, now, &mut ends[1]);
+    }
+    for _ in 0..ROUNDS {
+        for place in 0..USED {
+            for of in [0, 1] {
+                let (endpoint, tsdu) = (ends[of][place], Bytes::from_static(&[0; 1_500]));
+                pair[of].request(now, Request::Data { endpoint, tsdu });
+            }
+            exchange(&mut pair, now, &mut ends[1]);
+        }
+        // A number comes back after M, which is half a second.
+        now += Duration::from_millis(50);
+    }
+    let end = now + Duration::from_secs(5);
+    while let Some(at) = pair.iter().filter_map(|it| it.deadline().map(|due| due.at)).min()
+        && at <= end
+    {
+        now = now.max(at);
+        pair.iter_mut().for_each(|entity| entity.expire(now));
+        exchange(&mut pair, now, &mut ends[1]);
+    }
+    pair
+}
+
+/// Carries what both say; every second pair of TPDUs changes places.
+fn exchange(pair: &mut [Entity; 2], now: Instant, accepted: &mut Vec<Endpoint>) {
+    let mut silent = 0;
+    while silent < 2 {
+        silent = 0;
+        for of in [0, 1] {
+            let mut nsdus = Vec::new();
+            while let Some(output) = pair[of].poll() {
+                match output {
+                    Output::Send(nsdu) => nsdus.push(nsdu),
+                    Output::Deliver(Indication::Connect { endpoint, .. }) => {
+                        accepted.push(endpoint);
+                        let accept = Request::Accept { endpoint, data: Bytes::new() };
+                        pair[of].request(now, accept);
+                    }
+                    Output::Deliver(_) | Output::Note(_) => {}
+                }
+            }
+            silent += usize::from(nsdus.is_empty());
+            nsdus.chunks_exact_mut(2).for_each(|two| two.swap(0, 1));
+            for Nsdu { packet, .. } in nsdus {
+                let peer = station(of as u32 + 1);
+                pair[1 - of].receive(now, Nsdu { peer, packet });
+            }
+        }
+    }
+}
+
+#[test]
+fn a_connection_that_rests_after_traffic_costs_as_little() {
+    for extended in [false, true] {
+        let mut pair = None;
+        let held = allocation_counter::measure(|| pair = Some(after_traffic(extended)));
+        let [one, two] = pair.unwrap();
+        let sent = one.counters().sent[Kind::Dt as usize] + two.counters().sent[Kind::Dt as usize];
+        // 1,500 octets are two DTs.
+        assert!(sent >= (USED * ROUNDS) as u64 * 4, "{sent} DTs");
+        assert!(one.counters().out_of_order + two.counters().out_of_order > 0);
+        let each = usize::try_from(held.bytes_current).unwrap() / (2 * USED);
+        println!(
+            "seen: {each} octets for each of {USED} connections after {sent} DTs, extended {extended}"
+        );
+        assert!(each < MOST_OCTETS, "{each} octets, extended format {extended}");
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@ use super::super::params::Params;
 use super::super::policy::{Acknowledgement, Credit, When};
 use super::super::service::{Indication, Note};
 use super::super::table::{Event, State};
+use super::super::ticket::Timed;
 use super::super::tpdu::{Window, ak_header, ak_packet, dt_header};
 use super::super::window::{Acknowledged, Arrival, News, Trip};
 use super::{Cause, Connection};
@@ -18,12 +19,17 @@ impl Connection {
         let takes = matches!(self.state, State::CrSent | State::CcSent | State::Open);
         // One TSDU is taken whole however long it is: its octets are the user's, and shared.
         if !takes || (room < tsdu.len() && self.send.queued_octets() > 0) {
-            self.user_waits = takes;
+            self.user_waits = takes.then_some(cx.params.queue_octets / 2);
             cx.deliver(Indication::Full { endpoint: self.endpoint, tsdu });
             return;
         }
         self.send.queue(tsdu);
         self.transmit(cx);
+    }
+
+    /// The user wants to be told when no more than so many octets wait to be sent.
+    pub(in crate::tp4) const fn wait_for_room(&mut self, most: usize) {
+        self.user_waits = Some(most);
     }
 
     /// The user gives buffers back.
@@ -209,6 +215,7 @@ impl Connection {
         {
             let dt = dt_header(header, checksum, number, retained, request);
             cx.send_short(self.peer, Kind::Dt, dt, retained.data.clone());
+            cx.wait_for_last(self.endpoint, Timed::Data(number));
             sent = true;
             if !self.t1.is_running() {
                 self.start_t1(cx);
@@ -218,8 +225,8 @@ impl Connection {
             self.blocked = true;
             cx.counters.closed_window += 1;
         }
-        if self.user_waits && self.send.queued_octets() <= cx.params.queue_octets / 2 {
-            self.user_waits = false;
+        if self.user_waits.is_some_and(|most| self.send.queued_octets() <= most) {
+            self.user_waits = None;
             cx.deliver(Indication::Ready { endpoint: self.endpoint });
         }
         sent
@@ -267,11 +274,16 @@ impl Connection {
         let (endpoint, kind) = (self.endpoint, Kind::Dt);
         let (header, checksum) = (self.header(), self.agreed.checksum);
         for place in 0..places {
+            // A copy that has not left yet is as good as another.
+            if self.send.is_below(place) {
+                continue;
+            }
             let Some((number, retained)) = self.send.take_again(cx.now, place) else { break };
             let dt = dt_header(header, checksum, number, retained, self.agreed.requests);
             cx.counters.sent_again += 1;
             cx.note(Note::SentAgain { endpoint, kind });
             cx.send_short(self.peer, kind, dt, retained.data.clone());
+            cx.wait_for_last(endpoint, Timed::Data(number));
         }
     }
 

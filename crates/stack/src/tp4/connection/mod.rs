@@ -15,6 +15,7 @@ use super::params::Params;
 use super::policy::RoundTrip;
 use super::service::{Address, Endpoint, Indication, Note, Reason, disconnect_reason};
 use super::table::{Action, Event, State, transition};
+use super::ticket::Timed;
 use super::tpdu::{dc_packet, dr_packet, er_packet};
 use super::window::{ReceiveWindow, SendWindow};
 use crate::machine::Timer;
@@ -62,7 +63,9 @@ pub(super) struct Connection {
     pub(super) remote: Reference,
     agreed: Agreement,
     /// The CR, CC or DR that awaits an answer, and how often it was sent.
-    kept: Option<(Kind, Bytes, u32)>,
+    pub(super) kept: Option<(Kind, Bytes, u32)>,
+    /// Whether the copy of it sent last is in a queue of this station.
+    pub(super) kept_below: bool,
     /// Whether the last transmission allowed has been made and T1 runs for the last time.
     giving_up: bool,
     /// The longest the peer says it takes to acknowledge (A_R).
@@ -70,21 +73,21 @@ pub(super) struct Connection {
     /// The AKs sent; round trips; expedited data, if it was agreed on.
     grants: Grants,
     trips: RoundTrip,
-    expedited: Option<Box<Expedited>>,
+    pub(super) expedited: Option<Box<Expedited>>,
     /// DTs that were sent before T1 ran out last, as far as they are outstanding.
     recovering: usize,
     /// TPDUs of the peer that broke the protocol.
     errors: u8,
-    send: SendWindow,
+    pub(super) send: SendWindow,
     receive: ReceiveWindow,
     /// DTs in sequence that no AK has covered yet.
     unacknowledged: u16,
     /// Whether the lack of credit has been counted already.
     blocked: bool,
-    /// Whether the user was turned away and waits to hear that there is room.
-    user_waits: bool,
+    /// The user waits to hear that no more octets than these wait to be sent.
+    user_waits: Option<usize>,
     heard: Instant,
-    t1: Timer,
+    pub(super) t1: Timer,
     /// T1 of an AK that is repeated.
     t1_ak: Timer,
     w: Timer,
@@ -108,6 +111,7 @@ impl Connection {
             remote: Reference(0),
             agreed,
             kept: None,
+            kept_below: false,
             giving_up: false,
             acknowledge_time: Duration::ZERO,
             grants: Grants::new(0),
@@ -119,7 +123,7 @@ impl Connection {
             receive: ReceiveWindow::new(128, 0, 0),
             unacknowledged: 0,
             blocked: false,
-            user_waits: false,
+            user_waits: None,
             heard: Instant::ZERO,
             t1: Timer::new("T1"),
             t1_ak: Timer::new("T1"),
@@ -280,7 +284,7 @@ impl Connection {
     pub(super) fn ended(&mut self, cx: &mut Context<'_>, event: Event, reason: Reason) {
         self.heard = cx.now;
         if self.state == State::CrSent && event == Event::ErReceived {
-            self.kept = None;
+            (self.kept, self.kept_below) = (None, false);
         }
         self.step(cx, event, Cause::Told(reason));
     }
@@ -355,7 +359,7 @@ impl Connection {
     /// The handshake is over: nothing is kept any more, and AKs flow.
     fn settle(&mut self, cx: &mut Context<'_>) {
         cx.counters.opened += 1;
-        self.kept = None;
+        (self.kept, self.kept_below) = (None, false);
         self.giving_up = false;
         self.t1.stop();
         self.heard = cx.now;
@@ -367,6 +371,7 @@ impl Connection {
         if let Some((kind, octets, sent)) = &mut self.kept {
             *sent += 1;
             cx.send(self.peer, *kind, Packet::new(octets.clone()));
+            cx.wait_for_last(self.endpoint, Timed::Kept(*kind));
             self.start_t1(cx);
         }
     }
@@ -375,10 +380,15 @@ impl Connection {
     fn send_again(&mut self, cx: &mut Context<'_>) {
         let endpoint = self.endpoint;
         let Some((kind, octets, sent)) = &mut self.kept else { return self.send_dts_again(cx) };
+        // A copy that has not left yet is as good as another.
+        if self.kept_below {
+            return;
+        }
         *sent += 1;
         let (kind, packet) = (*kind, Packet::new(octets.clone()));
         cx.note(Note::SentAgain { endpoint, kind });
         cx.send(self.peer, kind, packet);
+        cx.wait_for_last(endpoint, Timed::Kept(kind));
         self.start_t1(cx);
     }
 
@@ -410,7 +420,7 @@ impl Connection {
 
     /// Forgets all data and stops all timers.
     fn stop(&mut self) {
-        self.kept = None;
+        (self.kept, self.kept_below) = (None, false);
         self.giving_up = false;
         self.send = SendWindow::new(128, 0);
         self.receive = ReceiveWindow::new(128, 0, 0);

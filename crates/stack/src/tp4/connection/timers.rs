@@ -54,6 +54,8 @@ impl Connection {
         if self.w.ran_out(cx.now) && self.state == State::Open {
             cx.counters.window_timer += 1;
             self.send_ak(cx);
+            self.send.rest(cx.now, cx.params.nsdu_lifetime);
+            self.receive.rest();
         }
         if self.m.ran_out(cx.now) {
             self.transmit(cx);
@@ -65,7 +67,9 @@ impl Connection {
 
     /// Starts T1, or, after the last transmission allowed, the last wait: T1 + W + M_RL for a DT and
     /// T1 + M_RL for the others (12.2.1.2 note 3).
-    pub(super) fn start_t1(&mut self, cx: &Context<'_>) {
+    ///
+    /// While a copy of it is in a queue of this station T1 waits for that to leave.
+    pub(in crate::tp4) fn start_t1(&mut self, cx: &Context<'_>) {
         let kept = self.kept.as_ref().map(|(_, _, sent)| *sent);
         let sent = kept.or_else(|| self.send.oldest_transmissions()).unwrap_or(0);
         let mut wait =
@@ -75,7 +79,12 @@ impl Connection {
             wait += cx.params.nsdu_lifetime;
             wait += if kept.is_some() { Duration::ZERO } else { cx.params.window_time };
         }
-        self.t1.start(cx.now + wait);
+        let below = if kept.is_some() { self.kept_below } else { self.send.is_below(0) };
+        if below {
+            self.t1.stop();
+        } else {
+            self.t1.start(cx.now + wait);
+        }
     }
 
     /// How long a DT or ED waits for its acknowledgement.

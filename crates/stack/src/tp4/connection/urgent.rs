@@ -4,6 +4,7 @@ use super::super::context::Context;
 use super::super::expedited::ED_OCTETS;
 use super::super::service::{Indication, Note, Reason};
 use super::super::table::{Event, State};
+use super::super::ticket::Timed;
 use super::super::tpdu::{ea_packet, ed_packet};
 use super::{Cause, Connection};
 use bytes::Bytes;
@@ -36,10 +37,16 @@ impl Connection {
         }
     }
 
-    /// Sends an ED and starts T1; after the last transmission, T1 + W + M_RL (12.2.1.2 note 3).
+    /// Sends an ED and starts T1.
     fn put_ed(&mut self, cx: &mut Context<'_>, number: u32, data: &Bytes) {
         let packet = ed_packet(self.header(), self.agreed.checksum, number, data);
         cx.send(self.peer, Kind::Ed, packet);
+        cx.wait_for_last(self.endpoint, Timed::Expedited(number));
+        self.start_expedited_t1(cx);
+    }
+
+    /// Starts T1 of the ED under way; after the last transmission, T1 + W + M_RL (12.2.1.2 note 3).
+    pub(in crate::tp4) fn start_expedited_t1(&mut self, cx: &Context<'_>) {
         let wait = self.t1(cx.params);
         let Some(expedited) = &mut self.expedited else { return };
         expedited.giving_up = expedited.transmissions() >= cx.params.transmissions;

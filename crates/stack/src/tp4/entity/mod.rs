@@ -13,6 +13,7 @@ use super::outbox::Outbox;
 use super::params::Params;
 use super::service::{Address, Counters, Endpoint, Indication, Note, Nsdu, Reason, Request};
 use super::table::State;
+use super::ticket::Ticket;
 use crate::machine::{Deadline, Machine, Output};
 use bytes::Bytes;
 use std::collections::{BTreeMap, BTreeSet};
@@ -119,6 +120,36 @@ impl Entity {
     #[must_use]
     pub const fn connections(&self) -> usize {
         self.in_use
+    }
+
+    /// Has the timer that waits for an answer to what [`Machine::poll`] said last wait for
+    /// [`Entity::transmitted`] with this first; `None` where no timer does. Without it, the timer runs
+    /// from when the TPDU was handed over.
+    pub fn ticket(&mut self) -> Option<Ticket> {
+        let (slot, timed) = self.outputs.take_timed()?;
+        let place = self.slots.get_mut(slot as usize)?;
+        let endpoint = Endpoint { slot, generation: place.generation };
+        place.connection.as_deref_mut()?.queued_below(timed);
+        Some(Ticket { endpoint, timed })
+    }
+
+    /// What a ticket was taken for has left the station, or the station has given it up: either way its
+    /// timer begins.
+    pub fn transmitted(&mut self, now: Instant, ticket: Ticket) {
+        if let Some(slot) = self.slot_of(ticket.endpoint) {
+            self.with(now, slot, |connection, cx| connection.left_station(cx, ticket.timed));
+        }
+    }
+
+    /// Has [`Indication::Ready`] said as soon as a TSDU of so many octets finds room, or where that is
+    /// more than there ever is, all of it.
+    pub fn wait_for_room(&mut self, endpoint: Endpoint, octets: usize) {
+        let most = self.params.queue_octets.saturating_sub(octets);
+        let slot = self.slots.get_mut(endpoint.slot as usize);
+        let slot = slot.filter(|slot| slot.generation == endpoint.generation);
+        if let Some(connection) = slot.and_then(|slot| slot.connection.as_deref_mut()) {
+            connection.wait_for_room(most);
+        }
     }
 
     fn connection(&self, endpoint: Endpoint) -> Option<&Connection> {

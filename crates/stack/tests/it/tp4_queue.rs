@@ -1,0 +1,128 @@
+//! TPDUs that queue in their own station, and the timers that wait for them to leave (RFC 1008 3.4.3.2).
+
+use crate::lone::{Lone, PEER, connect, hex, station};
+use bytes::Bytes;
+use core::time::Duration;
+use stack::tp4::{Params, Request, Retransmission, RetransmissionTimer};
+use wire::tp::Kind;
+
+/// T1 is 100 ms; nothing else runs out in the seconds a test takes.
+fn params() -> Params {
+    Params { expedited: true, window_time: Duration::from_secs(20), ..Params::lan() }
+}
+
+/// One whose TPDUs queue once the connection is open.
+fn queueing(params: Params) -> Lone {
+    let mut lone = Lone::open(params);
+    lone.queues = true;
+    lone
+}
+
+#[test]
+fn t1_of_a_dt_begins_when_it_leaves_the_station_or_where_nobody_says_when_at_once() {
+    let mut lone = queueing(params());
+    assert_eq!(lone.send(b"x"), ["TP DT 0x0707 nr=0 eot 1 octets"]);
+    assert!(lone.pass(1_000).is_empty(), "ten times T1 in the queue");
+    assert!(lone.leaves().is_empty());
+    assert!(lone.pass(99).is_empty());
+    assert_eq!(lone.pass(1), ["TP DT 0x0707 nr=0 eot 1 octets"]);
+    assert!(lone.pass(1_000).is_empty(), "the copy queues as well");
+
+    let mut lone = Lone::open(params());
+    lone.send(b"x");
+    assert!(lone.pass(99).is_empty());
+    assert_eq!(lone.pass(1), ["TP DT 0x0707 nr=0 eot 1 octets"]);
+}
+
+#[test]
+fn no_copy_is_queued_of_what_has_not_left() {
+    let mut lone = queueing(Params { retransmission: Retransmission::All, ..params() });
+    (0..3).for_each(|_| drop(lone.send(b"x")));
+    lone.leaves();
+    lone.leaves();
+    let again = ["TP DT 0x0707 nr=0 eot 1 octets", "TP DT 0x0707 nr=1 eot 1 octets"];
+    assert_eq!(lone.pass(100), again, "the third one still queues for the first time");
+}
+
+#[test]
+fn the_next_dt_begins_its_t1_when_it_leaves_and_the_one_before_is_acknowledged() {
+    let mut lone = queueing(params());
+    lone.send(b"x");
+    lone.send(b"y");
+    lone.leaves();
+    // An AK for DT 0, while DT 1 queues.
+    assert!(lone.hear(&hex("04 68 0001 01")).is_empty());
+    assert!(lone.pass(1_000).is_empty());
+    lone.leaves();
+    assert_eq!(lone.pass(100), ["TP DT 0x0707 nr=1 eot 1 octets"]);
+    assert_eq!(lone.entity.counters().t1, 1);
+}
+
+#[test]
+fn a_copy_that_leaves_after_its_acknowledgement_starts_nothing() {
+    let mut lone = queueing(params());
+    lone.send(b"x");
+    lone.leaves();
+    assert_eq!(lone.pass(100).len(), 1, "sent again");
+    assert_eq!(lone.hear(&hex("04 68 0001 01")), ["Drained"]);
+    lone.leaves();
+    assert!(lone.pass(1_000).is_empty());
+    // Nor for a connection that is gone.
+    lone.send(b"y");
+    let endpoint = lone.endpoint.unwrap();
+    lone.request(Request::Disconnect { endpoint, reason: 128 });
+    lone.leaves();
+    assert!(lone.pass(1_000).is_empty(), "the DR queues as well");
+}
+
+#[test]
+fn cr_cc_dr_and_ed_wait_in_the_queue_like_dts() {
+    let mut lone = Lone::new(params());
+    lone.queues = true;
+    let endpoint = lone.entity.endpoint();
+    let (called, calling, data) = (Bytes::new(), Bytes::new(), Bytes::new());
+    let peer = station(1);
+    let cr = lone.request(Request::Connect { endpoint, peer, called, calling, data });
+    assert_eq!(cr.len(), 1);
+    assert!(lone.pass(1_000).is_empty());
+    lone.leaves();
+    assert_eq!(lone.pass(100), cr);
+
+    let mut lone = Lone::new(params());
+    lone.queues = true;
+    let call = connect(Kind::Cr, [0, PEER], 0x40, &[], b"");
+    assert_eq!(lone.hear(&call).len(), 2, "indication and CC");
+    assert!(lone.pass(1_000).is_empty());
+    assert!(lone.hear(&call).is_empty(), "the CC for the first CR answers the second as well");
+    lone.leaves();
+    assert_eq!(lone.pass(100).len(), 1);
+
+    let mut lone = queueing(params());
+    let ed = lone.expedite(b"now");
+    assert!(lone.pass(1_000).is_empty());
+    lone.leaves();
+    assert_eq!(lone.pass(100), ed);
+
+    let mut lone = queueing(params());
+    let endpoint = lone.endpoint.unwrap();
+    let dr = lone.request(Request::Disconnect { endpoint, reason: 128 });
+    assert!(lone.pass(1_000).is_empty());
+    lone.leaves();
+    assert_eq!(lone.pass(100), dr);
+}
+
+#[test]
+fn a_round_trip_does_not_contain_the_time_in_the_queue() {
+    let adaptive = RetransmissionTimer::Adaptive;
+    let mut lone = queueing(Params { retransmission_timer: adaptive, ..params() });
+    lone.send(b"x");
+    lone.pass(700);
+    lone.leaves();
+    lone.pass(8);
+    assert_eq!(lone.hear(&hex("04 68 0001 01")), ["Drained"]);
+    lone.send(b"y");
+    lone.leaves();
+    // 8 ms + 4 x 4 ms, and the peer, who says nothing of A_R, takes none.
+    assert!(lone.pass(23).is_empty());
+    assert_eq!(lone.pass(1).len(), 1);
+}
