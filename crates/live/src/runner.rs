@@ -204,7 +204,9 @@ impl Runner {
             };
             match outcome {
                 Transmission::Sent => self.counts.sent += 1,
-                Transmission::GivenUp | Transmission::Refused => self.counts.given_up += 1,
+                Transmission::GivenUp | Transmission::NotTaken | Transmission::Refused => {
+                    self.counts.given_up += 1;
+                }
             }
             station.transmitted(clock::now(), outcome);
             if let Some(error) = error {

@@ -36,7 +36,8 @@ pub trait Station {
     fn deadline(&self) -> Option<Deadline>;
     /// The next frame it wants sent.
     fn poll(&mut self) -> Option<Frame>;
-    /// What became of a frame it gave to the medium: called when the medium is done with it.
+    /// What became of a frame it gave to the medium: called once for each, when the medium is done with
+    /// it, in the order in which they were polled but for those it did not take.
     fn transmitted(&mut self, _now: Instant, _outcome: Transmission) {}
     /// The next user data that has to cross to or from a front-end processor: only stations whose user
     /// and protocols are on different processors have any. Asked for after each call, like
@@ -82,6 +83,8 @@ pub enum Transmission {
     Sent,
     /// The MAC gave it up: 16 collisions, say.
     GivenUp,
+    /// There was no room for it, or it was too long: it is the last one polled that nothing was said of.
+    NotTaken,
     /// It went out whole and came back, but no interface that it was meant for had a buffer for it:
     /// recognised and not copied (802.5), or refused (ProNET-10).
     Refused,

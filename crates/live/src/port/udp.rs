@@ -191,7 +191,9 @@ impl Port for Udp {
         };
         match outcome {
             Transmission::Sent => self.counts.sent += 1,
-            Transmission::GivenUp | Transmission::Refused => self.counts.not_sent += 1,
+            Transmission::GivenUp | Transmission::NotTaken | Transmission::Refused => {
+                self.counts.not_sent += 1
+            }
         }
         Ok(outcome)
     }

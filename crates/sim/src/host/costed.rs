@@ -241,7 +241,7 @@ impl<S: Station> Costed<S> {
             let Some(frame) = self.station.poll() else { return };
             if self.outgoing >= self.params.queue_frames {
                 self.counters.queue_drops += 1;
-                self.station.transmitted(now, Transmission::GivenUp);
+                self.station.transmitted(now, Transmission::NotTaken);
                 continue;
             }
             self.outgoing += 1;
@@ -298,6 +298,11 @@ impl<S: Station> Station for Costed<S> {
     }
 
     fn transmitted(&mut self, now: Instant, outcome: Transmission) {
+        // Later frames of the station may be on their way here already: it is not its last one.
+        let outcome = match outcome {
+            Transmission::NotTaken => Transmission::GivenUp,
+            Transmission::Sent | Transmission::GivenUp | Transmission::Refused => outcome,
+        };
         let octets = self.away.pop_front().unwrap_or(0);
         self.buffers.sent();
         let job = self.add(Stage::Complete(outcome), octets, 0);

@@ -95,7 +95,7 @@ impl Ideal {
     }
 
     fn refuse(&mut self, station: usize) {
-        let outcome = Transmission::GivenUp;
+        let outcome = Transmission::NotTaken;
         self.events.push_back(Event::Transmitted { station, outcome });
     }
 

@@ -60,7 +60,7 @@ impl Station for Sender {
         let frame = self.sending.take();
         match outcome {
             Transmission::Sent => self.sent.push(now),
-            Transmission::Refused | Transmission::GivenUp => {
+            Transmission::Refused | Transmission::GivenUp | Transmission::NotTaken => {
                 self.refusals += 1;
                 self.frames.extend(frame);
             }

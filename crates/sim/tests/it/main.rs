@@ -8,6 +8,7 @@ mod faults;
 mod host;
 mod lossy_path;
 mod messages;
+mod own_queue;
 mod plca;
 mod polling;
 mod refusals;

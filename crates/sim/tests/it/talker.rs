@@ -132,7 +132,9 @@ impl Station for Talker {
         self.under_way -= 1;
         match outcome {
             Transmission::Sent => self.sent += 1,
-            Transmission::GivenUp | Transmission::Refused => self.given_up += 1,
+            Transmission::GivenUp | Transmission::NotTaken | Transmission::Refused => {
+                self.given_up += 1
+            }
         }
     }
 }

@@ -312,11 +312,13 @@ impl Messaging {
         transmit.left = transmit.left.saturating_sub(1);
         let completion = match outcome {
             Transmission::Sent => Completion::Done,
-            Transmission::GivenUp | Transmission::Refused if transmit.left > 0 => {
+            Transmission::GivenUp | Transmission::NotTaken | Transmission::Refused
+                if transmit.left > 0 =>
+            {
                 transmit.in_progress = false;
                 return self.send(now, id);
             }
-            Transmission::GivenUp | Transmission::Refused => {
+            Transmission::GivenUp | Transmission::NotTaken | Transmission::Refused => {
                 Completion::Failed(Failure::NotTransmitted)
             }
         };

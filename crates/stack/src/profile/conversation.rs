@@ -50,6 +50,11 @@ impl Conversation {
         self.replies.len()
     }
 
+    /// Octets of the next reply.
+    pub(super) fn first_reply_octets(&self) -> Option<usize> {
+        self.replies.front().map(Bytes::len)
+    }
+
     /// The next reply, if the connection takes that many octets.
     pub(super) fn next_reply(&mut self, room: usize, idle: bool) -> Option<Bytes> {
         let fits = self.replies.front().is_some_and(|reply| idle || reply.len() <= room);

@@ -16,6 +16,8 @@
 mod crossing;
 mod network;
 mod station;
+mod users;
+mod waiting;
 
 use super::conversation::{Conversation, Role};
 use super::framing::Framing;
@@ -24,17 +26,18 @@ use crate::clnp::{self, Network};
 use crate::llc::type1::{self, Lpdu, Type1};
 use crate::llc::type3;
 use crate::load::{
-    Event, Flow, FlowId, Outcome, Pattern, Record, Sender, Service, Sink, Stage, Stamp, StampKind,
+    Event, Flow, FlowId, Outcome, Pattern, Record, Sender, Sink, Stage, Stamp, StampKind,
 };
 use crate::machine::{Machine, Output};
 use crate::messaging::{self, Messaging};
 use crate::station::Frame;
 use crate::tp4::{
-    Address, Endpoint, Entity, Indication, Params, Reason, Request, disconnect_reason,
+    Endpoint, Entity, Indication, Params, Reason, Request, Ticket, disconnect_reason,
 };
 use bytes::Bytes;
 use crossing::Crossings;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use waiting::Waiting;
 use wire::addr::{Mac, Sap};
 use wire::packet::Packet;
 use wire::time::Instant;
@@ -87,12 +90,27 @@ struct Flowing {
     socket: Option<u8>,
     /// Whether everything handed to the transport has been acknowledged.
     drained: bool,
+    /// Whether a message is on its way to a front end.
+    is_crossing: bool,
 }
 
 impl Flowing {
     fn new(flow: Flow) -> Self {
-        Self { sender: Sender::new(flow), endpoint: None, socket: None, drained: true }
+        Self {
+            sender: Sender::new(flow),
+            endpoint: None,
+            socket: None,
+            drained: true,
+            is_crossing: false,
+        }
     }
+}
+
+/// A frame for the medium, and the timer that waits for it to leave.
+#[derive(Clone, Debug)]
+struct Outgoing {
+    frame: Frame,
+    ticket: Option<Ticket>,
 }
 
 /// A station with transport, link and users.
@@ -104,16 +122,24 @@ pub struct Host {
     transport: Entity,
     sockets: Option<Sockets>,
     flows: Vec<Flowing>,
+    /// Which of them have something to do.
+    waiting: Waiting,
+    /// Where flows of a number are.
+    places: BTreeSet<(FlowId, usize)>,
+    /// Flows that are not over.
+    under_way: usize,
+    /// How often a flow was looked at.
+    looks: u64,
     conversations: BTreeMap<Endpoint, Conversation>,
-    /// Connections with replies to hand over.
+    /// Connections with replies to hand over, and room for one.
     replying: BTreeSet<Endpoint>,
     /// What the further SAPs send, where there are sockets.
     urgent: VecDeque<Frame>,
-    frames: VecDeque<Frame>,
+    frames: VecDeque<Outgoing>,
     /// Whether the frame that the MAC has is one of the sockets'.
     socket_ahead: bool,
-    /// Frames handed to the medium and not reported back yet.
-    ahead: usize,
+    /// Frames handed to the medium and not reported back yet, oldest first: who waits for each.
+    ahead: VecDeque<Option<Ticket>>,
     records: VecDeque<Record>,
     /// What crosses to and from a front end, where there is one.
     crossings: Option<Crossings>,
@@ -132,24 +158,30 @@ impl Host {
         let sockets = params
             .messaging
             .map(|messaging| Sockets::new(messaging).expect("the parameters were checked"));
-        Self {
+        let mut host = Self {
             link: Type1::new(saps),
             network: Network::new(params.network.clone()),
             transport: Entity::new(params.transport.clone(), params.last_reference),
             sockets,
-            flows: flows.into_iter().map(Flowing::new).collect(),
+            flows: Vec::new(),
+            waiting: Waiting::default(),
+            places: BTreeSet::new(),
+            under_way: 0,
+            looks: 0,
             conversations: BTreeMap::new(),
             replying: BTreeSet::new(),
             urgent: VecDeque::new(),
             frames: VecDeque::new(),
             socket_ahead: false,
-            ahead: 0,
+            ahead: VecDeque::new(),
             records: VecDeque::new(),
             crossings: None,
             others: VecDeque::new(),
             foreign: 0,
             params,
-        }
+        };
+        flows.into_iter().for_each(|flow| host.add(flow));
+        host
     }
 
     /// The next thing its users saw happen.
@@ -171,25 +203,34 @@ impl Host {
 
     /// Adds a flow; it begins at its start, or at once where that is past.
     pub fn add(&mut self, flow: Flow) {
+        let place = self.flows.len();
+        self.places.insert((flow.id, place));
+        self.waiting.until(place, Some(flow.start));
         self.flows.push(Flowing::new(flow));
+        self.under_way += 1;
     }
 
     /// Lets no further message become due: flows end when what they have handed over is through.
     pub fn wind_up(&mut self, now: Instant) {
-        self.flows.iter_mut().for_each(|flowing| flowing.sender.wind_up());
+        for place in 0..self.flows.len() {
+            match self.flows[place].sender.stage() {
+                // Nothing is under way, nor will be.
+                Stage::Waiting => self.end(place),
+                // Its connection is not wanted any more.
+                Stage::Opening => self.abandon(now, place),
+                Stage::Running | Stage::Finishing | Stage::Over => {
+                    self.flows[place].sender.wind_up();
+                    self.waiting.wake(place);
+                }
+            }
+        }
         self.drain(now);
     }
 
     /// Ends all flows: connections are released, messages that wait are dropped.
     pub fn stop(&mut self, now: Instant) {
         for place in 0..self.flows.len() {
-            let flowing = &mut self.flows[place];
-            flowing.sender.end();
-            if let Some(endpoint) = flowing.endpoint.take() {
-                let reason = disconnect_reason::NORMAL;
-                self.transport.request(now, Request::Disconnect { endpoint, reason });
-            }
-            self.close_socket(now, place);
+            self.abandon(now, place);
         }
         self.drain(now);
     }
@@ -197,7 +238,13 @@ impl Host {
     /// Whether every flow is over.
     #[must_use]
     pub fn is_done(&self) -> bool {
-        self.flows.iter().all(|flowing| flowing.sender.stage() == Stage::Over)
+        self.under_way == 0
+    }
+
+    /// How often it looked whether a flow has something to do: what its users cost it.
+    #[must_use]
+    pub const fn looks(&self) -> u64 {
+        self.looks
     }
 
     /// Its transport entity, to be read.
@@ -245,18 +292,26 @@ impl Host {
                     Output::Deliver(indication) => self.transport_says(now, indication),
                     Output::Note(_) => {}
                 }
-            } else if let Some(output) = self.link.poll() {
-                match output {
-                    Output::Send(lpdu) => self.send_lpdu(lpdu),
-                    Output::Deliver(indication) => self.link_says(now, indication),
-                    Output::Note(never) => match never {},
-                }
-            } else if let Some(said) = self.sockets.as_mut().and_then(|it| it.said(now)) {
-                self.socket_says(now, said);
-            } else if !self.pump(now) {
+            } else if !self.poll_link(now) && !self.poll_sockets(now) && !self.pump(now) {
                 return;
             }
         }
+    }
+
+    /// Carries on what the link has to say next, if anything.
+    fn poll_link(&mut self, now: Instant) -> bool {
+        let Some(output) = self.link.poll() else { return false };
+        match output {
+            Output::Send(lpdu) => self.send_lpdu(lpdu),
+            Output::Deliver(indication) => self.link_says(now, indication),
+            Output::Note(never) => match never {},
+        }
+        true
+    }
+
+    fn poll_sockets(&mut self, now: Instant) -> bool {
+        let said = self.sockets.as_mut().and_then(|sockets| sockets.said(now));
+        said.map(|said| self.socket_says(now, said)).is_some()
     }
 
     fn send_lpdu(&mut self, Lpdu { station, packet }: Lpdu) {
@@ -267,7 +322,7 @@ impl Host {
         if is_urgent && self.sockets.is_some() {
             self.urgent.push_back(frame);
         } else {
-            self.frames.push_back(frame);
+            self.frames.push_back(Outgoing { frame, ticket: None });
         }
     }
 
@@ -316,6 +371,7 @@ impl Host {
                 let under_way =
                     self.sockets.as_ref().zip(flowing.socket).map(|(it, at)| it.under_way(at));
                 flowing.drained = under_way.is_none_or(|count| count == 0);
+                self.waiting.wake(place);
                 match result {
                     Ok(()) if acknowledged => {
                         self.record_event(now, id, Event::Acknowledged { sequence, planned });
@@ -371,8 +427,9 @@ impl Host {
         if stamp.kind == StampKind::Reply {
             let event = Event::Answered { sequence, planned, sent, octets };
             self.record_event(now, flow, event);
-            for flowing in self.flows.iter_mut().filter(|flowing| flowing.sender.id() == flow) {
-                flowing.sender.answered(now);
+            for (_, place) in self.places.range((flow, 0)..=(flow, usize::MAX)) {
+                self.flows[*place].sender.answered(now);
+                self.waiting.wake(*place);
             }
             return None;
         }
@@ -402,20 +459,22 @@ impl Host {
                     let took = self.flows[place].sender.open(now);
                     let id = self.flows[place].sender.id();
                     self.record_event(now, id, Event::Opened { took });
+                    self.waiting.wake(place);
                 }
             }
             Indication::Data { endpoint, octets, end } => self.piece(now, endpoint, &octets, end),
             Indication::Drained { endpoint } => {
                 if let Some(place) = self.sender_of(endpoint) {
                     self.flows[place].drained = true;
+                    self.waiting.wake(place);
                 }
             }
             Indication::Disconnect { endpoint, reason } => self.disconnected(now, endpoint, reason),
+            Indication::Ready { endpoint } => self.has_room(endpoint),
             // Room is asked for before a TSDU is handed over, so none comes back.
             // No expedited data is sent, and none agreed on unless a program asks for it.
             Indication::Established { .. }
             | Indication::Full { .. }
-            | Indication::Ready { .. }
             | Indication::Expedited { .. }
             | Indication::ExpeditedRefused { .. } => {}
         }
@@ -453,143 +512,13 @@ impl Host {
         let orderly = reason == Reason::ByPeer(disconnect_reason::NORMAL);
         let mut flow = conversation.flow;
         if let Role::Sender(place) = conversation.role {
+            self.end(place);
             let flowing = &mut self.flows[place];
-            flowing.sender.end();
             flowing.endpoint = None;
             flow = Some(flowing.sender.id());
         }
         if let Some(flow) = flow {
             self.record_event(now, flow, Event::Ended { reason: reason.text(), orderly });
         }
-    }
-
-    // ---- users ------------------------------------------------------------------------------------
-
-    /// Lets every user act; whether any did.
-    fn pump(&mut self, now: Instant) -> bool {
-        let mut acted = self.pump_replies(now);
-        for place in 0..self.flows.len() {
-            acted |= self.pump_flow(now, place);
-        }
-        acted
-    }
-
-    /// Hands waiting replies to their connections.
-    fn pump_replies(&mut self, now: Instant) -> bool {
-        let mut acted = false;
-        while let Some(endpoint) = self.replying.pop_first() {
-            let Some(conversation) = self.conversations.get_mut(&endpoint) else { continue };
-            let room = self.transport.room(endpoint);
-            let idle = room == self.params.transport.queue_octets;
-            if let Some(tsdu) = conversation.next_reply(room, idle) {
-                self.transport.request(now, Request::Data { endpoint, tsdu });
-                acted = true;
-            }
-            if conversation.has_replies() {
-                self.replying.insert(endpoint);
-                break;
-            }
-        }
-        acted
-    }
-
-    fn pump_flow(&mut self, now: Instant, place: usize) -> bool {
-        let flowing = &mut self.flows[place];
-        match flowing.sender.stage() {
-            Stage::Waiting if flowing.sender.flow().start <= now => self.start(now, place),
-            Stage::Running | Stage::Finishing => {
-                flowing.sender.expire(now, &mut self.records);
-                let handed = self.hand_over(now, place);
-                let flowing = &self.flows[place];
-                let done = flowing.sender.is_done() && flowing.drained;
-                if done {
-                    self.finish(now, place);
-                }
-                handed || done
-            }
-            Stage::Waiting | Stage::Opening | Stage::Over => false,
-        }
-    }
-
-    fn start(&mut self, now: Instant, place: usize) -> bool {
-        let flowing = &mut self.flows[place];
-        match flowing.sender.flow().service {
-            Service::Datagram => {
-                flowing.sender.open(now);
-            }
-            Service::Message(options) => {
-                let peer = flowing.sender.flow().peer;
-                let sockets = self.sockets.as_mut();
-                flowing.socket = sockets.and_then(|it| it.start(now, place, peer, options));
-                if flowing.socket.is_none() {
-                    let id = flowing.sender.id();
-                    flowing.sender.end();
-                    let (reason, orderly) = ("no socket", false);
-                    self.record_event(now, id, Event::Ended { reason, orderly });
-                    return true;
-                }
-                flowing.sender.open(now);
-            }
-            Service::Class4 => {
-                let endpoint = self.transport.endpoint();
-                flowing.endpoint = Some(endpoint);
-                flowing.sender.opening(now);
-                let (peer, id) = (flowing.sender.flow().peer, flowing.sender.id());
-                let conversation = Conversation::new(Role::Sender(place), Some(id));
-                self.conversations.insert(endpoint, conversation);
-                let (peer, tsap) = (Address::Station(peer), Bytes::from_static(TSAP));
-                let (called, calling, data) = (tsap.clone(), tsap, Bytes::new());
-                let request = Request::Connect { endpoint, peer, called, calling, data };
-                self.transport.request(now, request);
-            }
-        }
-        true
-    }
-
-    /// Hands one message to the service, if one waits and the service takes it.
-    fn hand_over(&mut self, now: Instant, place: usize) -> bool {
-        let Flowing { sender, endpoint, drained, .. } = &mut self.flows[place];
-        let is_crossing = self.crossings.as_ref().is_some_and(|it| it.is_submitting(place));
-        if !sender.has_waiting() || is_crossing {
-            return false;
-        }
-        match (sender.flow().service, *endpoint) {
-            (Service::Class4, Some(endpoint)) => {
-                let room = self.transport.room(endpoint);
-                let idle = room == self.params.transport.queue_octets;
-                if !idle && room < sender.flow().size_octets {
-                    return false;
-                }
-                let Some(tsdu) = sender.take_tsdu(now, &mut self.records) else { return false };
-                *drained = false;
-                self.submit_tsdu(now, place, endpoint, tsdu);
-            }
-            (Service::Class4, None) => return false,
-            (Service::Message(_), _) => return self.hand_to_socket(now, place),
-            (Service::Datagram, _) => {
-                let bulk = sender.flow().pattern == Pattern::Bulk;
-                if bulk && self.ahead + self.frames.len() >= FRAMES_AHEAD {
-                    return false;
-                }
-                let Some(data) = sender.take_lsdu(now, &mut self.records) else { return false };
-                let station = sender.flow().peer;
-                self.submit_lsdu(now, place, station, data);
-            }
-        }
-        true
-    }
-
-    fn finish(&mut self, now: Instant, place: usize) {
-        let flowing = &mut self.flows[place];
-        let id = flowing.sender.id();
-        flowing.sender.end();
-        if let Some(endpoint) = flowing.endpoint.take() {
-            self.conversations.remove(&endpoint);
-            let reason = disconnect_reason::NORMAL;
-            self.transport.request(now, Request::Disconnect { endpoint, reason });
-        }
-        self.close_socket(now, place);
-        self.record_event(now, id, Event::Done);
-        self.record_event(now, id, Event::Ended { reason: "all sent", orderly: true });
     }
 }

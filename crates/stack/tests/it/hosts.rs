@@ -270,3 +270,100 @@ fn a_host_of_the_inactive_subset_and_one_of_the_full_header_understand_each_othe
         assert_eq!(hosts[1].network().counters().segments_sent > 0, in_kind > 0);
     }
 }
+
+/// How often host 1 looks at its flows while each sends two messages, at times of its own.
+fn looks(flows: u16) -> u64 {
+    let period = Duration::from_secs(15);
+    let transport = Params { connections: 20_000, ..Params::lan() };
+    let each = |number: u16| Flow {
+        id: FlowId(number),
+        start: Instant::ZERO + Duration::from_millis(1) * u32::from(number),
+        ..flow(Service::Class4, Pattern::Cyclic { period }, 100, 2)
+    };
+    let flows = (0..flows).map(each).collect();
+    let mut hosts = [host(1, transport.clone(), flows), host(2, transport, vec![])];
+    let mut now = Instant::ZERO;
+    while !hosts[0].is_done() {
+        now = now.max(hosts.iter().filter_map(Station::deadline).min().unwrap().at);
+        for of in [0, 1] {
+            hosts[of].expire(now);
+            while let Some(frame) = hosts[of].poll() {
+                hosts[of].transmitted(now, Transmission::Sent);
+                hosts[1 - of].receive(now, frame);
+                while let Some(frame) = hosts[1 - of].poll() {
+                    hosts[1 - of].transmitted(now, Transmission::Sent);
+                    hosts[of].receive(now, frame);
+                }
+            }
+            hosts.iter_mut().for_each(|host| while host.record().is_some() {});
+        }
+    }
+    assert_eq!(hosts[0].transport().counters().sent_again, 0);
+    hosts[0].looks()
+}
+
+#[test]
+fn a_flow_is_looked_at_as_often_among_ten_thousand_as_alone() {
+    let alone = looks(1);
+    for flows in [100, 10_000] {
+        assert_eq!(looks(flows), u64::from(flows) * alone);
+    }
+    println!("seen: a flow of 2 messages is looked at {alone} times, alone or among 10,000");
+}
+
+#[test]
+fn a_flow_that_is_wound_up_while_its_connection_opens_never_sends() {
+    let bulk = flow(Service::Class4, Pattern::Bulk, 100, 5);
+    let mut hosts = [host(1, Params::lan(), vec![bulk]), host(2, Params::lan(), vec![])];
+    hosts[0].expire(Instant::ZERO);
+    let call = hosts[0].poll().unwrap();
+    hosts[0].transmitted(Instant::ZERO, Transmission::Sent);
+    hosts[0].wind_up(Instant::ZERO);
+    assert!(hosts[0].is_done());
+    hosts[1].receive(Instant::ZERO, call);
+    let [_, receiver] = until_silent(&mut hosts);
+    assert_eq!(delivered(&receiver), []);
+    assert!(hosts[0].is_done());
+}
+
+#[test]
+fn replies_that_wait_for_room_on_one_connection_do_not_hold_up_another() {
+    // Two clients ask host 1 for long replies; the first never acknowledges any.
+    let period = Duration::from_millis(1);
+    let request = Pattern::ConstantRateRequest { period, reply_octets: 60_000 };
+    let of = |number, id| {
+        let asks = flow(Service::Class4, request, 50, 20);
+        let flow = Flow { id: FlowId(id), peer: Mac::local(1), ..asks };
+        host(number, Params::lan(), vec![flow])
+    };
+    let (mut server, mut mute, mut well) = (host(1, Params::lan(), vec![]), of(2, 2), of(3, 3));
+    let mut answered = 0;
+    for ms in 0..200 {
+        let now = Instant::ZERO + Duration::from_millis(ms);
+        for host in [&mut server, &mut mute, &mut well] {
+            host.expire(now);
+        }
+        for _ in 0..200 {
+            for client in [&mut mute, &mut well] {
+                while let Some(frame) = client.poll() {
+                    client.transmitted(now, Transmission::Sent);
+                    server.receive(now, frame);
+                }
+            }
+            while let Some(frame) = server.poll() {
+                server.transmitted(now, Transmission::Sent);
+                let to = destination(&frame);
+                // Past the handshake nothing reaches the first client any more.
+                let is_long = frame.len() > 500;
+                if to == Some(well.addr()) {
+                    well.receive(now, frame);
+                } else if !is_long {
+                    mute.receive(now, frame);
+                }
+            }
+            let records = std::iter::from_fn(|| well.record());
+            answered += records.filter(|r| matches!(r.event, Event::Answered { .. })).count();
+        }
+    }
+    assert_eq!(answered, 20, "the second client has all its replies");
+}

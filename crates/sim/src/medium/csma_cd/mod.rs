@@ -457,12 +457,12 @@ impl Medium for CsmaCd {
         self.statistics.offered += 1;
         if frame.len() > self.params.framing.maximum_octets {
             self.statistics.oversized += 1;
-            return self.tell(station, Transmission::GivenUp);
+            return self.tell(station, Transmission::NotTaken);
         }
         let queue = &mut self.entities[station].queue;
         if queue.len() >= self.params.queue_frames {
             self.statistics.queue_drops += 1;
-            return self.tell(station, Transmission::GivenUp);
+            return self.tell(station, Transmission::NotTaken);
         }
         queue.push_back(frame);
         if queue.len() == 1 {

@@ -296,13 +296,13 @@ impl Medium for Plca {
         self.statistics.offered += 1;
         if frame.len() > FRAMING.maximum_octets {
             self.statistics.oversized += 1;
-            return self.tell(station, Transmission::GivenUp);
+            return self.tell(station, Transmission::NotTaken);
         }
         let now = now.as_nanos();
         self.advance(now);
         if self.entities[station].queue.len() >= self.params.queue_frames {
             self.statistics.queue_drops += 1;
-            return self.tell(station, Transmission::GivenUp);
+            return self.tell(station, Transmission::NotTaken);
         }
         // Who just came does not take an opportunity that has begun already.
         self.pass_by(now);

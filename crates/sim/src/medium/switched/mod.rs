@@ -260,14 +260,14 @@ impl Medium for Switched {
         self.statistics.offered += 1;
         if frame.len() > self.params.framing.maximum_octets {
             self.statistics.oversized += 1;
-            return self.tell(station, Transmission::GivenUp);
+            return self.tell(station, Transmission::NotTaken);
         }
         let class = usize::from((self.params.priority_of)(station, &frame).min(7));
         let transit = Transit { frame, source: station, class, since: now };
         let port = &mut self.ports[station];
         if !port.queue(transit) {
             self.statistics.queue_drops += 1;
-            return self.tell(station, Transmission::GivenUp);
+            return self.tell(station, Transmission::NotTaken);
         }
         self.start(now, station);
     }

@@ -354,13 +354,13 @@ impl Medium for TokenBus {
         self.statistics.offered += 1;
         if data_octets(frame.len()) > self.params.maximum_data_octets {
             self.statistics.oversized += 1;
-            return self.tell(station, Transmission::GivenUp);
+            return self.tell(station, Transmission::NotTaken);
         }
         let now = picos(now);
         self.advance(now);
         if self.entities[station].waiting() >= self.params.queue_frames {
             self.statistics.queue_drops += 1;
-            return self.tell(station, Transmission::GivenUp);
+            return self.tell(station, Transmission::NotTaken);
         }
         let class = self.class(station, &frame);
         // Who just came is not visited by a token that has passed already.

@@ -401,7 +401,9 @@ impl TokenRing {
         self.statistics.unrecognised += u64::from(!back.recognised);
         match back.outcome {
             Transmission::Refused => self.statistics.refused += 1,
-            Transmission::Sent | Transmission::GivenUp => self.statistics.sent += 1,
+            Transmission::Sent | Transmission::GivenUp | Transmission::NotTaken => {
+                self.statistics.sent += 1;
+            }
         }
         self.tell(back.station, back.outcome);
     }
@@ -485,14 +487,14 @@ impl Medium for TokenRing {
             || self.frame_time(&frame) > self.times.holding;
         if too_long {
             self.statistics.oversized += 1;
-            return self.tell(station, Transmission::GivenUp);
+            return self.tell(station, Transmission::NotTaken);
         }
         let now = picos(now);
         self.advance(now);
         let entity = &mut self.entities[station];
         if entity.queue.len() + entity.under_way >= self.params.queue_frames {
             self.statistics.queue_drops += 1;
-            return self.tell(station, Transmission::GivenUp);
+            return self.tell(station, Transmission::NotTaken);
         }
         let priority = (self.params.priority_of)(station, &frame).min(HIGHEST);
         self.prioritised += usize::from(priority > 0);

@@ -39,14 +39,6 @@ impl Crossings {
         self.begun.pop_front()
     }
 
-    /// Whether a message of the flow at this place is on its way down.
-    pub(super) fn is_submitting(&self, place: usize) -> bool {
-        self.under_way.values().any(|cargo| match cargo {
-            Cargo::Tsdu { place: of, .. } | Cargo::Lsdu { place: of, .. } => *of == place,
-            Cargo::Delivery { .. } => false,
-        })
-    }
-
     fn begin(&mut self, way: Way, sap: Sap, octets: usize, cargo: Cargo) {
         let number = self.next;
         self.next += 1;
@@ -75,6 +67,7 @@ impl Host {
         match &mut self.crossings {
             Some(crossings) => {
                 let octets = tsdu.len();
+                self.flows[place].is_crossing = true;
                 let cargo = Cargo::Tsdu { place, endpoint, tsdu };
                 crossings.begin(Way::Down, Sap::ISO_NETWORK, octets, cargo);
             }
@@ -87,6 +80,7 @@ impl Host {
         match &mut self.crossings {
             Some(crossings) => {
                 let octets = data.len();
+                self.flows[place].is_crossing = true;
                 let cargo = Cargo::Lsdu { place, station, data };
                 crossings.begin(Way::Down, MESSAGE_SAP, octets, cargo);
             }
@@ -105,14 +99,24 @@ impl Host {
         }
     }
 
+    /// The flow at this place may hand over its next message.
+    fn has_submitted(&mut self, place: usize) {
+        self.flows[place].is_crossing = false;
+        self.waiting.wake(place);
+    }
+
     /// User data is on the other side.
     pub(super) fn has_crossed(&mut self, now: Instant, crossing: Crossing) {
         let Some(crossings) = &mut self.crossings else { return };
         match crossings.under_way.remove(&crossing.number) {
-            Some(Cargo::Tsdu { endpoint, tsdu, .. }) => {
+            Some(Cargo::Tsdu { place, endpoint, tsdu }) => {
+                self.has_submitted(place);
                 self.transport.request(now, Request::Data { endpoint, tsdu });
             }
-            Some(Cargo::Lsdu { station, data, .. }) => self.send_message(now, station, data),
+            Some(Cargo::Lsdu { place, station, data }) => {
+                self.has_submitted(place);
+                self.send_message(now, station, data);
+            }
             Some(Cargo::Delivery { flow, event }) => self.record_event(now, flow, event),
             None => {}
         }

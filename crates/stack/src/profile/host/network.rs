@@ -7,7 +7,7 @@ use super::Host;
 use crate::clnp::{Indication, Npdu, Request};
 use crate::llc::type1;
 use crate::machine::{Machine, Output};
-use crate::tp4::{Address, Nsdu};
+use crate::tp4::{Address, Nsdu, Ticket};
 use wire::addr::{Mac, Nsap, Sap};
 use wire::packet::Packet;
 use wire::time::Instant;
@@ -16,8 +16,24 @@ impl Host {
     pub(super) fn send_nsdu(&mut self, now: Instant, Nsdu { peer, packet }: Nsdu) {
         let Address::Station(station) = peer;
         let destination = Nsap::of_station(station);
+        let ticket = self.transport.ticket();
         self.network.request(now, Request { station, destination, data: packet });
         self.drain_network(now);
+        if let Some(ticket) = ticket {
+            self.pass_down(now, ticket);
+        }
+    }
+
+    /// Has the timer behind `ticket` wait for the last frame of the NSDU that was sent.
+    fn pass_down(&mut self, now: Instant, ticket: Ticket) {
+        let before = self.frames.len();
+        while self.poll_link(now) {}
+        let has_frame = self.frames.len() > before;
+        match self.frames.back_mut().filter(|_| has_frame) {
+            Some(last) => last.ticket = Some(ticket),
+            // The network layer did not take it.
+            None => self.transport.transmitted(now, ticket),
+        }
     }
 
     pub(super) fn receive_npdu(&mut self, now: Instant, station: Mac, packet: Packet) {

@@ -1,6 +1,6 @@
 //! The host as its medium sees it: which frame goes first, and whose a frame is.
 
-use super::{Host, Sockets};
+use super::{Host, Outgoing, Sockets};
 use crate::llc::type1::Lpdu;
 use crate::llc::type3;
 use crate::machine::{Deadline, Machine};
@@ -39,27 +39,31 @@ impl Station for Host {
     }
 
     fn deadline(&self) -> Option<Deadline> {
-        let flows = self.flows.iter().map(|flowing| flowing.sender.deadline());
+        let load = self.waiting.next_due().map(|at| Deadline { at, timer: "load" });
         let sockets = self.sockets.as_ref().and_then(Sockets::deadline);
         let below = Deadline::earlier(self.network.deadline(), sockets);
-        flows.fold(Deadline::earlier(self.transport.deadline(), below), Deadline::earlier)
+        Deadline::earlier(Deadline::earlier(self.transport.deadline(), below), load)
     }
 
     fn poll(&mut self) -> Option<Frame> {
         if let Some(sockets) = &mut self.sockets {
-            if self.ahead > 0 {
+            if !self.ahead.is_empty() {
                 return None;
             }
             if self.urgent.is_empty()
                 && let Some(lpdu) = sockets.next()
             {
-                self.ahead += 1;
+                self.ahead.push_back(None);
                 self.socket_ahead = true;
                 return Some(self.params.framing.frame(self.params.address, lpdu));
             }
         }
-        let frame = self.urgent.pop_front().or_else(|| self.frames.pop_front())?;
-        self.ahead += 1;
+        if let Some(frame) = self.urgent.pop_front() {
+            self.ahead.push_back(None);
+            return Some(frame);
+        }
+        let Outgoing { frame, ticket } = self.frames.pop_front()?;
+        self.ahead.push_back(ticket);
         Some(frame)
     }
 
@@ -73,14 +77,22 @@ impl Station for Host {
     }
 
     fn transmitted(&mut self, now: Instant, outcome: Transmission) {
-        self.ahead = self.ahead.saturating_sub(1);
+        let ticket = match outcome {
+            Transmission::NotTaken => self.ahead.pop_back(),
+            Transmission::Sent | Transmission::GivenUp | Transmission::Refused => {
+                self.ahead.pop_front()
+            }
+        };
+        if let Some(ticket) = ticket.flatten() {
+            self.transport.transmitted(now, ticket);
+        }
         if core::mem::take(&mut self.socket_ahead)
             && let Some(sockets) = &mut self.sockets
         {
             sockets.transmitted(now, outcome);
             return self.drain(now);
         }
-        if self.flows.iter().any(|flowing| flowing.sender.has_waiting()) {
+        if self.waiting.is_for_frames() {
             self.drain(now);
         }
     }

@@ -1,0 +1,179 @@
+//! The users of a host: each is looked at when it has something to do, and not before.
+
+use super::super::conversation::{Conversation, Role};
+use super::{FRAMES_AHEAD, Flowing, Host, TSAP};
+use crate::load::{Event, Pattern, Service, Stage};
+use crate::machine::Machine;
+use crate::tp4::{Address, Endpoint, Request, disconnect_reason};
+use bytes::Bytes;
+use wire::time::Instant;
+
+impl Host {
+    /// Lets every user act that has something to do; whether any did.
+    pub(super) fn pump(&mut self, now: Instant) -> bool {
+        let mut acted = self.pump_replies(now);
+        self.waiting.come_due(now);
+        let free = FRAMES_AHEAD.saturating_sub(self.ahead.len() + self.frames.len());
+        self.waiting.frames_left(free);
+        for _ in 0..self.waiting.woken() {
+            let Some(place) = self.waiting.next() else { break };
+            self.looks += 1;
+            if self.pump_flow(now, place) {
+                acted = true;
+                self.waiting.wake(place);
+            } else {
+                let due = self.flows[place].sender.deadline();
+                self.waiting.until(place, due.map(|due| due.at));
+            }
+        }
+        acted
+    }
+
+    /// Hands one waiting reply to each connection that has room.
+    fn pump_replies(&mut self, now: Instant) -> bool {
+        let mut acted = false;
+        for endpoint in core::mem::take(&mut self.replying) {
+            let Some(conversation) = self.conversations.get_mut(&endpoint) else { continue };
+            let room = self.transport.room(endpoint);
+            let idle = room == self.params.transport.queue_octets;
+            match conversation.next_reply(room, idle) {
+                Some(tsdu) => {
+                    self.transport.request(now, Request::Data { endpoint, tsdu });
+                    self.replying.insert(endpoint);
+                    acted = true;
+                }
+                None => {
+                    if let Some(octets) = conversation.first_reply_octets() {
+                        self.transport.wait_for_room(endpoint, octets);
+                    }
+                }
+            }
+        }
+        acted
+    }
+
+    /// A connection has the room that was waited for.
+    pub(super) fn has_room(&mut self, endpoint: Endpoint) {
+        let Some(conversation) = self.conversations.get(&endpoint) else { return };
+        if conversation.has_replies() {
+            self.replying.insert(endpoint);
+        }
+        if let Role::Sender(place) = conversation.role {
+            self.waiting.wake(place);
+        }
+    }
+
+    fn pump_flow(&mut self, now: Instant, place: usize) -> bool {
+        let flowing = &mut self.flows[place];
+        match flowing.sender.stage() {
+            Stage::Waiting if flowing.sender.flow().start <= now => self.start(now, place),
+            Stage::Running | Stage::Finishing => {
+                flowing.sender.expire(now, &mut self.records);
+                let handed = self.hand_over(now, place);
+                let flowing = &self.flows[place];
+                let done = flowing.sender.is_done() && flowing.drained;
+                if done {
+                    self.finish(now, place);
+                }
+                handed || done
+            }
+            Stage::Waiting | Stage::Opening | Stage::Over => false,
+        }
+    }
+
+    fn start(&mut self, now: Instant, place: usize) -> bool {
+        let flowing = &mut self.flows[place];
+        match flowing.sender.flow().service {
+            Service::Datagram => {
+                flowing.sender.open(now);
+            }
+            Service::Message(options) => {
+                let peer = flowing.sender.flow().peer;
+                let sockets = self.sockets.as_mut();
+                flowing.socket = sockets.and_then(|it| it.start(now, place, peer, options));
+                if flowing.socket.is_none() {
+                    let id = flowing.sender.id();
+                    self.end(place);
+                    let (reason, orderly) = ("no socket", false);
+                    self.record_event(now, id, Event::Ended { reason, orderly });
+                    return true;
+                }
+                flowing.sender.open(now);
+            }
+            Service::Class4 => {
+                let endpoint = self.transport.endpoint();
+                flowing.endpoint = Some(endpoint);
+                flowing.sender.opening(now);
+                let (peer, id) = (flowing.sender.flow().peer, flowing.sender.id());
+                let conversation = Conversation::new(Role::Sender(place), Some(id));
+                self.conversations.insert(endpoint, conversation);
+                let (peer, tsap) = (Address::Station(peer), Bytes::from_static(TSAP));
+                let (called, calling, data) = (tsap.clone(), tsap, Bytes::new());
+                let request = Request::Connect { endpoint, peer, called, calling, data };
+                self.transport.request(now, request);
+            }
+        }
+        true
+    }
+
+    /// Hands one message to the service, if one waits and the service takes it.
+    fn hand_over(&mut self, now: Instant, place: usize) -> bool {
+        let Flowing { sender, endpoint, drained, is_crossing, .. } = &mut self.flows[place];
+        if !sender.has_waiting() || *is_crossing {
+            return false;
+        }
+        match (sender.flow().service, *endpoint) {
+            (Service::Class4, Some(endpoint)) => {
+                let room = self.transport.room(endpoint);
+                let idle = room == self.params.transport.queue_octets;
+                let octets = sender.flow().size_octets;
+                if !idle && room < octets {
+                    self.transport.wait_for_room(endpoint, octets);
+                    return false;
+                }
+                let Some(tsdu) = sender.take_tsdu(now, &mut self.records) else { return false };
+                *drained = false;
+                self.submit_tsdu(now, place, endpoint, tsdu);
+            }
+            (Service::Class4, None) => return false,
+            (Service::Message(_), _) => return self.hand_to_socket(now, place),
+            (Service::Datagram, _) => {
+                let bulk = sender.flow().pattern == Pattern::Bulk;
+                if bulk && self.ahead.len() + self.frames.len() >= FRAMES_AHEAD {
+                    self.waiting.for_frames(place);
+                    return false;
+                }
+                let Some(data) = sender.take_lsdu(now, &mut self.records) else { return false };
+                let station = sender.flow().peer;
+                self.submit_lsdu(now, place, station, data);
+            }
+        }
+        true
+    }
+
+    fn finish(&mut self, now: Instant, place: usize) {
+        let id = self.flows[place].sender.id();
+        self.abandon(now, place);
+        self.record_event(now, id, Event::Done);
+        self.record_event(now, id, Event::Ended { reason: "all sent", orderly: true });
+    }
+
+    /// Ends a flow and gives back what it holds.
+    pub(super) fn abandon(&mut self, now: Instant, place: usize) {
+        self.end(place);
+        if let Some(endpoint) = self.flows[place].endpoint.take() {
+            self.conversations.remove(&endpoint);
+            let reason = disconnect_reason::NORMAL;
+            self.transport.request(now, Request::Disconnect { endpoint, reason });
+        }
+        self.close_socket(now, place);
+    }
+
+    /// A flow is over.
+    pub(super) fn end(&mut self, place: usize) {
+        let sender = &mut self.flows[place].sender;
+        self.under_way -= usize::from(sender.stage() != Stage::Over);
+        sender.end();
+        self.waiting.until(place, None);
+    }
+}

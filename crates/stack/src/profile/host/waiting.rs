@@ -1,0 +1,141 @@
+//! Which flows have something to do, and what the others wait for.
+//!
+//! A flow that was looked at and did nothing waits for a time, for room in its connection, for an
+//! answer, or for frames to leave. Whatever ends such a wait wakes it, so that one event costs
+//! O(log n) however many flows there are.
+
+use std::collections::{BTreeSet, VecDeque};
+use wire::time::Instant;
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Waiting {
+    /// Flows to be looked at, in this order, each once.
+    woken: VecDeque<usize>,
+    is_woken: Vec<bool>,
+    /// When other flows have something to do.
+    due: BTreeSet<(Instant, usize)>,
+    due_at: Vec<Option<Instant>>,
+    /// Flows that wait for frames to leave, each once.
+    for_frames: VecDeque<usize>,
+    is_for_frames: Vec<bool>,
+}
+
+impl Waiting {
+    /// A flow has something to do now.
+    pub(super) fn wake(&mut self, place: usize) {
+        self.grow(place);
+        if !self.is_woken[place] {
+            self.is_woken[place] = true;
+            self.woken.push_back(place);
+        }
+    }
+
+    /// A flow has nothing to do before then; with `None`, not before it is woken.
+    pub(super) fn until(&mut self, place: usize, at: Option<Instant>) {
+        self.grow(place);
+        if self.due_at[place] == at {
+            return;
+        }
+        if let Some(before) = core::mem::replace(&mut self.due_at[place], at) {
+            self.due.remove(&(before, place));
+        }
+        if let Some(at) = at {
+            self.due.insert((at, place));
+        }
+    }
+
+    /// A flow has nothing to do before a frame has left.
+    pub(super) fn for_frames(&mut self, place: usize) {
+        if !self.is_for_frames[place] {
+            self.is_for_frames[place] = true;
+            self.for_frames.push_back(place);
+        }
+    }
+
+    /// Whether any flow waits for frames to leave.
+    pub(super) fn is_for_frames(&self) -> bool {
+        !self.for_frames.is_empty()
+    }
+
+    /// So many flows that wait for frames to leave need not any more.
+    pub(super) fn frames_left(&mut self, count: usize) {
+        for _ in 0..count {
+            let Some(place) = self.for_frames.pop_front() else { return };
+            self.is_for_frames[place] = false;
+            self.wake(place);
+        }
+    }
+
+    /// Wakes the flows whose time has come.
+    pub(super) fn come_due(&mut self, now: Instant) {
+        while let Some((at, place)) = self.due.first().copied()
+            && at <= now
+        {
+            self.due.pop_first();
+            self.due_at[place] = None;
+            self.wake(place);
+        }
+    }
+
+    /// When the next flow has something to do that nobody has to wake.
+    pub(super) fn next_due(&self) -> Option<Instant> {
+        self.due.first().map(|(at, _)| *at)
+    }
+
+    /// Flows that are to be looked at.
+    pub(super) fn woken(&self) -> usize {
+        self.woken.len()
+    }
+
+    /// The next flow to be looked at.
+    pub(super) fn next(&mut self) -> Option<usize> {
+        let place = self.woken.pop_front()?;
+        self.is_woken[place] = false;
+        Some(place)
+    }
+
+    fn grow(&mut self, place: usize) {
+        if self.is_woken.len() <= place {
+            self.is_woken.resize(place + 1, false);
+            self.is_for_frames.resize(place + 1, false);
+            self.due_at.resize(place + 1, None);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn at(nanos: u64) -> Instant {
+        Instant::from_nanos(nanos)
+    }
+
+    #[test]
+    fn a_flow_is_woken_once_by_whatever_comes_first() {
+        let mut waiting = Waiting::default();
+        waiting.until(3, Some(at(50)));
+        waiting.until(1, Some(at(50)));
+        waiting.until(2, Some(at(20)));
+        waiting.until(2, Some(at(60)));
+        assert_eq!(waiting.next_due(), Some(at(50)), "the time before is forgotten");
+        waiting.wake(3);
+        waiting.come_due(at(50));
+        let woken: Vec<_> = core::iter::from_fn(|| waiting.next()).collect();
+        assert_eq!(woken, [3, 1]);
+        assert_eq!(waiting.next_due(), Some(at(60)));
+    }
+
+    #[test]
+    fn flows_take_turns_at_frames_that_have_left() {
+        let mut waiting = Waiting::default();
+        (0..3).for_each(|place| waiting.until(place, None));
+        for place in [2, 0, 2, 1] {
+            waiting.for_frames(place);
+        }
+        waiting.frames_left(2);
+        let woken: Vec<_> = core::iter::from_fn(|| waiting.next()).collect();
+        assert_eq!(woken, [2, 0]);
+        assert!(waiting.is_for_frames());
+    }
+}
