@@ -126,6 +126,7 @@ impl Runner {
             }
             let due = station.deadline().map_or(Instant::MAX, |deadline| deadline.at);
             let due = if is_silent { due } else { Instant::ZERO };
+            let due = due.min(departure(port));
             self.receive(station, port, due.min(until).min(now + STOP_LATENCY))?;
         }
     }
@@ -145,6 +146,7 @@ impl Runner {
         let is_silent = self.transmit(station, port)?;
         let due = station.deadline().map_or(Instant::MAX, |deadline| deadline.at);
         let due = if is_silent { due } else { Instant::ZERO };
+        let due = due.min(departure(port));
         self.receive(station, port, due.min(until))?;
         self.expire(station, clock::now());
         self.transmit(station, port).map(drop)
@@ -196,8 +198,10 @@ impl Runner {
         station: &mut S,
         port: &mut dyn Port,
     ) -> Result<bool, PortError> {
+        tell(station, port);
         for _ in 0..BATCH {
             let Some(frame) = station.poll() else { return Ok(true) };
+            let held_back = port.held_back();
             let (outcome, error) = match port.send(&frame) {
                 Ok(outcome) => (outcome, None),
                 Err(error) => (Transmission::GivenUp, Some(error)),
@@ -205,10 +209,15 @@ impl Runner {
             match outcome {
                 Transmission::Sent => self.counts.sent += 1,
                 Transmission::GivenUp | Transmission::NotTaken | Transmission::Refused => {
-                    self.counts.given_up += 1;
+                    self.counts.given_up += 1
                 }
             }
-            station.transmitted(clock::now(), outcome);
+            if outcome != Transmission::Sent && held_back > 0 {
+                // It is the last one, and those before it still wait.
+                station.transmitted(clock::now(), Transmission::NotTaken);
+            } else if port.held_back() <= held_back {
+                station.transmitted(clock::now(), outcome);
+            }
             if let Some(error) = error {
                 // Not at once again: what is given up may be tried without end.
                 return self.outlast(error).map(|()| true);
@@ -226,4 +235,14 @@ impl Runner {
             (_, error) => Err(error),
         }
     }
+}
+
+/// When the first of the frames that the port holds back may go.
+fn departure(port: &mut dyn Port) -> Instant {
+    port.departs().unwrap_or(Instant::MAX)
+}
+
+/// Tells the station of the frames that the port held back and does not any more.
+fn tell<S: Station>(station: &mut S, port: &mut dyn Port) {
+    (0..port.departed()).for_each(|_| station.transmitted(clock::now(), Transmission::Sent));
 }

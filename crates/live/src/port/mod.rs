@@ -187,6 +187,22 @@ pub trait Port: Send {
 
     /// What it has done so far.
     fn counts(&self) -> Counts;
+
+    /// How many frames it has taken and holds back: those it took last, and those among them that have
+    /// overtaken others. What the system holds back is not known.
+    fn held_back(&self) -> usize {
+        0
+    }
+
+    /// When the first of them may go; it goes when the port is next asked for what has arrived.
+    fn departs(&mut self) -> Option<Instant> {
+        None
+    }
+
+    /// How many frames that it had held back have gone, or were thrown away, since this was asked last.
+    fn departed(&mut self) -> usize {
+        0
+    }
 }
 
 impl Port for Box<dyn Port> {
@@ -216,5 +232,17 @@ impl Port for Box<dyn Port> {
 
     fn counts(&self) -> Counts {
         (**self).counts()
+    }
+
+    fn held_back(&self) -> usize {
+        (**self).held_back()
+    }
+
+    fn departs(&mut self) -> Option<Instant> {
+        (**self).departs()
+    }
+
+    fn departed(&mut self) -> usize {
+        (**self).departed()
     }
 }

@@ -85,6 +85,18 @@ impl<P: Port> Port for Observed<P> {
         Ok(arrival)
     }
 
+    fn held_back(&self) -> usize {
+        self.inner.held_back()
+    }
+
+    fn departs(&mut self) -> Option<Instant> {
+        self.inner.departs()
+    }
+
+    fn departed(&mut self) -> usize {
+        self.inner.departed()
+    }
+
     fn link_rate(&self) -> Option<BitRate> {
         self.inner.link_rate()
     }

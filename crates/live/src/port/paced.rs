@@ -19,19 +19,25 @@ pub enum Cap {
 
 /// A port that sends no faster than allowed. What exceeds the limits waits in a bounded queue,
 /// which is served while the station receives.
+/// Frames of the rendezvous overtake those that wait.
 #[derive(Debug)]
 pub struct Paced<P> {
     inner: P,
     governor: Option<Governor>,
     queue_frames: usize,
     dropped: u64,
+    /// Frames that waited and do not any more, of which nobody has been told.
+    departed: usize,
+    /// Frames that overtook those that wait: the station is told of them in their turn.
+    overtaking: usize,
 }
 
 impl<P: Port> Paced<P> {
     /// Puts the governor above a port.
     #[must_use]
     pub fn new(inner: P, cap: Cap, queue_frames: usize) -> Self {
-        let mut paced = Self { inner, governor: None, queue_frames, dropped: 0 };
+        let mut paced =
+            Self { inner, governor: None, queue_frames, dropped: 0, departed: 0, overtaking: 0 };
         paced.cap(cap);
         paced
     }
@@ -74,6 +80,7 @@ impl<P: Port> Paced<P> {
     pub fn discard(&mut self) {
         let discarded = self.governor.as_mut().map_or(0, Governor::discard);
         self.dropped += discarded as u64;
+        self.departed += discarded;
     }
 
     /// The port beneath.
@@ -101,7 +108,12 @@ impl<P: Port> Port for Paced<P> {
     fn send(&mut self, frame: &Frame) -> Result<Transmission, PortError> {
         let Some(governor) = &mut self.governor else { return self.inner.send(frame) };
         match governor.offer(clock::now(), frame) {
-            Verdict::Go => self.inner.send(frame),
+            Verdict::Go => {
+                let outcome = self.inner.send(frame)?;
+                let overtakes = governor.waiting() > 0 && outcome == Transmission::Sent;
+                self.overtaking += usize::from(overtakes);
+                Ok(outcome)
+            }
             Verdict::Queued => Ok(Transmission::Sent),
             Verdict::Dropped => {
                 self.dropped += 1;
@@ -116,6 +128,7 @@ impl<P: Port> Port for Paced<P> {
             let mut wake = until;
             if let Some(governor) = &mut self.governor {
                 while let Some(frame) = governor.release(now) {
+                    self.departed += 1;
                     self.inner.send(&frame)?;
                 }
                 wake = governor.due(now).map_or(until, |due| due.min(until));
@@ -125,6 +138,21 @@ impl<P: Port> Port for Paced<P> {
                 return Ok(arrival);
             }
         }
+    }
+
+    fn held_back(&self) -> usize {
+        self.waiting() + self.overtaking
+    }
+
+    fn departs(&mut self) -> Option<Instant> {
+        self.governor.as_mut().and_then(|governor| governor.due(clock::now()))
+    }
+
+    fn departed(&mut self) -> usize {
+        if self.waiting() == 0 {
+            self.departed += core::mem::take(&mut self.overtaking);
+        }
+        core::mem::take(&mut self.departed)
     }
 
     fn link_rate(&self) -> Option<BitRate> {

@@ -2,7 +2,7 @@
 
 use crate::{A, B, frame, numbers};
 use live::clock;
-use live::port::{Arrival, Hub, Port, PortError};
+use live::port::{Arrival, Cap, Hub, Paced, Port, PortError};
 use live::runner::{Control, OnDown, Runner, Stopped};
 use stack::machine::Deadline;
 use stack::station::{Frame, Station, Transmission};
@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use wire::addr::Mac;
+use wire::rendezvous::Limits;
 use wire::time::Instant;
 use wire::units::BitRate;
 
@@ -196,4 +197,24 @@ fn a_station_that_always_has_more_to_send_still_hears_and_can_be_stopped() {
     });
     assert_eq!(stopped.unwrap(), Stopped::Satisfied);
     assert!(station.sent < 1_000, "{} frames before it heard one", station.sent);
+}
+
+#[test]
+fn a_station_is_told_of_frames_that_a_port_holds_back_when_they_leave_it() {
+    let hub = Hub::new(100);
+    let none = Cap::Agreed(Limits::NONE);
+    let (mut a, mut b) = (Paced::new(hub.port(A), none, 3), hub.port(B));
+    let outgoing = (0..5).map(|n| frame(B, A, 4, n)).collect();
+    let (mut station, mut runner) = (Echo { outgoing, ..Echo::default() }, Runner::new());
+    assert!(runner.transmit(&mut station, &mut a).unwrap());
+    // The first is always free, and there is room for three more.
+    assert_eq!(station.outcomes, [Transmission::Sent, Transmission::NotTaken]);
+    assert_eq!(a.held_back(), 3);
+    a.cap(Cap::Agreed(Limits { frames_per_second: 100_000, bits_per_second: 1 << 40 }));
+    while station.outcomes.len() < 5 {
+        runner.round(&mut station, &mut a, Instant::MAX).unwrap();
+        assert_eq!(station.outcomes.len() + a.held_back(), 5);
+    }
+    assert_eq!(station.outcomes[2..], [Transmission::Sent; 3]);
+    assert_eq!(numbers(&mut b), [0, 1, 2, 3]);
 }

@@ -10,8 +10,8 @@
 //! ```
 //!
 //! A host with sockets hands its MAC one frame at a time, so that the most important message waits for
-//! at most one frame of its own station: first what the further SAPs send, which is little and keeps
-//! sessions alive, then messages by priority, then all else.
+//! at most one frame of its own station: messages by priority, then all else. What the further SAPs
+//! send is little and keeps sessions alive: it goes first, and does not wait for that one frame.
 
 mod crossing;
 mod network;

@@ -47,7 +47,7 @@ impl Station for Host {
 
     fn poll(&mut self) -> Option<Frame> {
         if let Some(sockets) = &mut self.sockets {
-            if !self.ahead.is_empty() {
+            if !self.ahead.is_empty() && self.urgent.is_empty() {
                 return None;
             }
             if self.urgent.is_empty()
