@@ -4,12 +4,14 @@
 
 use super::carrier::Users;
 use live::port::is_rendezvous;
+use stack::load::{Event, Record};
 use stack::machine::{Deadline, Machine, Output};
 use stack::network::{Line, NetworkUser};
 use stack::profile::{Host, NetworkHost, Unitdata};
 use stack::rendezvous::{self, Indication, Rendezvous, Request};
 use stack::station::{Frame, Station, Transmission};
 use stack::tp0::Network;
+use stack::tp4;
 use std::collections::VecDeque;
 use wire::addr::Mac;
 use wire::packet::Packet;
@@ -33,7 +35,14 @@ pub(super) struct Arrivals {
 }
 
 impl Arrivals {
-    pub(super) fn keep(&mut self, arrival: Arrival) {
+    /// Keeps what of a record the initiator may read.
+    pub(super) fn hear(&mut self, record: &Record) {
+        let Event::Delivered { sequence, planned, sent, octets } = record.event else { return };
+        let octets = u32::try_from(octets).unwrap_or(u32::MAX);
+        self.keep(Arrival { flow: record.flow.0, sequence, octets, planned, sent, at: record.at });
+    }
+
+    fn keep(&mut self, arrival: Arrival) {
         if self.kept.len() < KEPT {
             self.kept.push(arrival);
         } else {
@@ -54,6 +63,14 @@ impl Arrivals {
     }
 }
 
+/// How things stood when a call came in.
+#[derive(Clone)]
+pub(super) struct Called {
+    pub(super) at: Instant,
+    pub(super) frames: u64,
+    pub(super) transport: tp4::Counters,
+}
+
 /// A host and its rendezvous.
 pub(super) struct Party<U> {
     pub(super) host: U,
@@ -65,6 +82,8 @@ pub(super) struct Party<U> {
     page: Option<(u64, Page)>,
     /// Frames that came in, the rendezvous' own not counted.
     pub(super) frames: u64,
+    /// When the call came whose session has not begun yet: load may follow it within one wake-up.
+    pub(super) called: Option<Called>,
 }
 
 impl<U: Users> Party<U> {
@@ -78,6 +97,7 @@ impl<U: Users> Party<U> {
             arrivals: Arrivals::default(),
             page: None,
             frames: 0,
+            called: None,
         }
     }
 
@@ -156,7 +176,13 @@ impl<U: Users> Party<U> {
                     let unitdata = Unitdata { station: peer, sap: SAP, data: packet };
                     self.host.send_unitdata(now, unitdata);
                 }
-                Some(Output::Deliver(indication)) => self.told.push_back(indication),
+                Some(Output::Deliver(indication)) => {
+                    if matches!(indication, Indication::Called { .. }) {
+                        let (frames, transport) = (self.frames, self.host.counters());
+                        self.called = Some(Called { at: now, frames, transport });
+                    }
+                    self.told.push_back(indication);
+                }
                 Some(Output::Note(_)) => {}
                 None => return,
             }

@@ -3,7 +3,7 @@
 use super::SessionError;
 use super::carrier::{Carrier, Users};
 use super::iso_tcp::IsoWay;
-use super::party::{Arrivals, Party};
+use super::party::{Arrivals, Called, Party};
 use super::way::Way;
 use crate::scenario::Transport;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -19,7 +19,6 @@ use stack::tp4;
 use stats::histogram::Histogram;
 use std::collections::BTreeMap;
 use wire::addr::{Mac, Nsap};
-use wire::rendezvous::report::Arrival;
 use wire::rendezvous::{Counts, Limits, SAP, text};
 use wire::time::{Instant, nanos};
 
@@ -193,6 +192,8 @@ struct Waiting<C: Carrier> {
     carrier: C,
     party: Party<C::Users>,
     tally: Tally,
+    /// What came in the same wake-up as the call, behind it.
+    early: Vec<Record>,
     frames_before: u64,
     transport_before: tp4::Counters,
     /// Who called last.
@@ -208,6 +209,7 @@ impl<C: Carrier> Waiting<C> {
             tally: Tally::new(carrier.is_within_host()),
             party: Party::new(host, rendezvous),
             carrier,
+            early: Vec::new(),
             frames_before: 0,
             transport_before: tp4::Counters::default(),
             caller: Mac::default(),
@@ -219,10 +221,7 @@ impl<C: Carrier> Waiting<C> {
     fn serve(&mut self, until: Instant, stop: &AtomicBool) -> Result<Option<Served>, SessionError> {
         let Some(mut served) = self.wait(until, stop)? else { return Ok(None) };
         self.carrier.agree(served.limits);
-        self.tally = Tally::new(self.carrier.is_within_host());
-        self.party.arrivals = Arrivals::default();
-        self.frames_before = self.party.frames;
-        self.transport_before = self.party.host.counters();
+        self.begin();
         loop {
             match self.listen(Instant::MAX, stop)? {
                 Some(Indication::StopAsked) => {
@@ -252,6 +251,19 @@ impl<C: Carrier> Waiting<C> {
             self.party.host.stop(clock::now());
         }
         Ok(Some(served))
+    }
+
+    /// Forgets what came before the call, and counts what has come since.
+    fn begin(&mut self) {
+        self.tally = Tally::new(self.carrier.is_within_host());
+        self.party.arrivals = Arrivals::default();
+        if let Some(Called { frames, transport, .. }) = self.party.called.take() {
+            (self.frames_before, self.transport_before) = (frames, transport);
+        }
+        for record in core::mem::take(&mut self.early) {
+            self.party.arrivals.hear(&record);
+            self.tally.record(&record);
+        }
     }
 
     /// Goes on for as long as the initiator reads what arrived.
@@ -304,27 +316,22 @@ impl<C: Carrier> Waiting<C> {
         until: Instant,
         stop: &AtomicBool,
     ) -> Result<Option<Indication>, SessionError> {
-        let Self { carrier, party, tally, .. } = self;
+        let Self { carrier, party, tally, early, .. } = self;
         if !party.has_told() {
             carrier.run(party, until, stop, &mut |party, _| {
                 while let Some(record) = party.host.record() {
-                    if let Some(arrival) = arrival(&record) {
-                        party.arrivals.keep(arrival);
+                    if party.called.as_ref().is_some_and(|called| record.at >= called.at) {
+                        early.push(record);
+                    } else {
+                        party.arrivals.hear(&record);
+                        tally.record(&record);
                     }
-                    tally.record(&record);
                 }
                 if party.has_told() { Control::Stop } else { Control::Continue }
             })?;
         }
         Ok(party.told())
     }
-}
-
-/// What the initiator may read of a record.
-fn arrival(record: &Record) -> Option<Arrival> {
-    let Event::Delivered { sequence, planned, sent, octets } = record.event else { return None };
-    let octets = u32::try_from(octets).unwrap_or(u32::MAX);
-    Some(Arrival { flow: record.flow.0, sequence, octets, planned, sent, at: record.at })
 }
 
 /// What was counted since.
@@ -337,6 +344,7 @@ fn difference(now: &tp4::Counters, before: &tp4::Counters) -> tp4::Counters {
         *now -= before;
     }
     since.duplicates -= before.duplicates;
+    since.frozen_reference -= before.frozen_reference;
     since.out_of_order -= before.out_of_order;
     since.outside_window -= before.outside_window;
     since.bad_checksum -= before.bad_checksum;
@@ -344,3 +352,6 @@ fn difference(now: &tp4::Counters, before: &tp4::Counters) -> tp4::Counters {
     since.t1 -= before.t1;
     since
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,132 @@
+use super::*;
+use crate::session::carrier::OnWake;
+use live::runner::Stopped;
+use stack::load::{Flow, Pattern, Service};
+use stack::station::{Station, Transmission};
+use wire::units::BitRate;
+
+const CALLER: Mac = Mac::local(1);
+const HERE: Mac = Mac::local(2);
+const MESSAGES: u64 = 21;
+
+fn party(address: Mac, offered: Option<Limits>) -> Party<Host> {
+    let params = HostParams {
+        address,
+        transport: tp4::Params::lan(),
+        network: clnp::Params::inactive(Nsap::of_station(address)),
+        last_reference: 0,
+        accepts: true,
+        saps: vec![SAP],
+        framing: Framing::Ieee8023,
+        messaging: None,
+    };
+    Party::new(Host::new(params, Vec::new()), rendezvous::Params::new(offered, text("test")))
+}
+
+/// A LAN on which the responder is so slow that the caller's call, its load and its end are all there
+/// when it wakes for the first time.
+struct Slow {
+    caller: Party<Host>,
+}
+
+impl Slow {
+    /// Carries frames both ways until both are silent.
+    fn carry(&mut self, party: &mut Party<Host>) {
+        let mut is_busy = true;
+        while is_busy {
+            is_busy = pass(&mut self.caller, party) | pass(party, &mut self.caller);
+        }
+    }
+}
+
+/// Carries what one has to send to the other; whether that was anything.
+fn pass(from: &mut Party<Host>, to: &mut Party<Host>) -> bool {
+    let mut any = false;
+    while let Some(frame) = from.poll() {
+        from.transmitted(clock::now(), Transmission::Sent);
+        to.receive(clock::now(), frame);
+        any = true;
+    }
+    any
+}
+
+impl Carrier for Slow {
+    type Users = Host;
+
+    fn run(
+        &mut self,
+        party: &mut Party<Host>,
+        _until: Instant,
+        _stop: &AtomicBool,
+        on_wake: OnWake<'_, Host>,
+    ) -> Result<Stopped, SessionError> {
+        self.carry(party);
+        while let Some(told) = self.caller.told() {
+            if let Indication::Opened { .. } = told {
+                self.caller.host.add(Flow {
+                    id: FlowId(1),
+                    peer: HERE,
+                    service: Service::Class4,
+                    pattern: Pattern::Bulk,
+                    size_octets: 100,
+                    messages: Some(MESSAGES),
+                    start: Instant::ZERO,
+                    seed: 1,
+                });
+                Station::expire(&mut self.caller, clock::now());
+                self.carry(party);
+                self.caller.request(clock::now(), Request::Stop);
+                self.carry(party);
+            }
+        }
+        let control = on_wake(party, clock::now());
+        Ok(if control == Control::Stop { Stopped::Satisfied } else { Stopped::Ended })
+    }
+
+    fn offered(&self) -> Limits {
+        Limits { frames_per_second: 1_000, bits_per_second: BitRate::mbps(1).bits_per_second() }
+    }
+
+    fn agree(&mut self, _limits: Limits) {}
+
+    fn disagree(&mut self) {}
+
+    fn discard(&mut self) {}
+
+    fn is_within_host(&self) -> bool {
+        false
+    }
+
+    fn name_of(&self, peer: Mac) -> String {
+        peer.to_string()
+    }
+
+    fn finish(self) -> Result<(), SessionError> {
+        Ok(())
+    }
+}
+
+#[test]
+fn load_that_is_there_when_the_call_is_heard_is_counted() {
+    let mut caller = party(CALLER, None);
+    let offered = Limits { frames_per_second: 1_000, bits_per_second: 1_000_000 };
+    caller.request(
+        clock::now(),
+        Request::Open(rendezvous::Call {
+            peer: HERE,
+            nonce: 7,
+            role: wire::rendezvous::Role::Sender,
+            offered,
+            least: Limits::NONE,
+            purpose: text("load"),
+        }),
+    );
+    let host = party(HERE, None).host;
+    let mut waiting = Waiting::new(Slow { caller }, host);
+    let served = waiting.serve(Instant::MAX, &AtomicBool::new(false)).unwrap().unwrap();
+    assert!(served.complete);
+    assert_eq!((served.counts.delivered, served.counts.octets), (MESSAGES, 100 * MESSAGES));
+    // A CR, and a DT for each message; the AKs and the DR need not be counted here.
+    assert!(served.counts.frames > MESSAGES);
+    assert_eq!(served.transport.received[wire::tp::Kind::Dt as usize], MESSAGES);
+}
