@@ -18,9 +18,9 @@ fn study_with(flow: &str, settings: &[Setting]) -> Study {
         r#"
 version = 1
 title = "a session"
-stop = {{ after = "20 s", warmup = "none" }}
+stop = {{ after = "120 s", warmup = "none" }}
 medium = {{ kind = "ideal", rate = "100 Mbit/s" }}
-transport = {{ t1 = "20 ms" }}
+transport = {{ t1 = "20 ms", n = 100 }}
 [[station]]
 name = "here"
 [[station]]
@@ -91,7 +91,9 @@ fn two_ends_agree_and_count_the_same_with_and_without_loss() {
         let served = responder.join().unwrap().expect("nobody called");
         assert!(served.complete);
         assert_eq!(served.counts, measured.peer);
-        assert_eq!((measured.peer.delivered, measured.peer.octets), (300, 300_000));
+        let delivered = (measured.peer.delivered, measured.peer.octets);
+        let (flow, transport) = (&measured.sample.flows[0], &measured.transport);
+        assert_eq!(delivered, (300, 300_000), "{flow:?} {transport:?}");
         assert_eq!((measured.peer.duplicates, measured.peer.damaged), (0, 0));
         assert_eq!(measured.sample.flows[0].lost, 0);
         assert_eq!(measured.transport.t1 > 0, loss > 0.0, "T1 runs out only where frames are lost");

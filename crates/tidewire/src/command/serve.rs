@@ -123,6 +123,7 @@ fn record(served: &Served) -> Value {
             "received": by_kind(transport.received),
             "sent": by_kind(transport.sent),
             "dt_duplicates": transport.duplicates,
+            "frozen_reference": transport.frozen_reference,
             "dt_out_of_order": transport.out_of_order,
             "bad_checksum": transport.bad_checksum,
         },
