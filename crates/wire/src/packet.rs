@@ -1,6 +1,6 @@
 //! Octets on their way out: headers that grow towards the front, and a payload nobody copies.
 
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
 
 /// Room for headers in front of a payload: MAC 14, LLC 3, CLNP 57, a DT with checksum 12. A packet is
 /// moved from queue to queue, so that it is kept to two cache lines in all, and the room to whole words:
@@ -29,18 +29,21 @@ impl Packet {
         Self { room: [0; HEADROOM], start: HEADROOM as u64, payload }
     }
 
-    /// A packet whose header is the last `length` octets of `header`, which are moved as one.
+    /// A packet whose header is the last `length` octets of `header`, which are moved as one; of at most
+    /// as many octets as there is room for.
     #[must_use]
     #[inline]
-    pub fn headed(header: [u8; 16], length: usize, payload: Bytes) -> Self {
+    pub fn headed<const N: usize>(header: [u8; N], length: usize, payload: Bytes) -> Self {
+        const { assert!(N <= HEADROOM, "there is room for the header") };
         let mut room = [0; HEADROOM];
-        if let Some(end) = room.last_chunk_mut::<16>() {
+        if let Some(end) = room.last_chunk_mut::<N>() {
             *end = header;
         }
         Self { room, start: (HEADROOM - length.min(header.len())) as u64, payload }
     }
 
     /// Puts `header` in front. Where the room is used up, everything so far becomes payload first.
+    #[inline]
     pub fn prepend(&mut self, header: &[u8]) {
         let start = self.start as usize;
         if let Some(room) = start.checked_sub(header.len())
@@ -50,6 +53,11 @@ impl Packet {
             self.start = room as u64;
             return;
         }
+        self.prepend_without_room(header);
+    }
+
+    #[cold]
+    fn prepend_without_room(&mut self, header: &[u8]) {
         let mut whole = BytesMut::with_capacity(header.len() + self.len());
         whole.extend_from_slice(header);
         whole.extend_from_slice(self.head());
@@ -59,11 +67,12 @@ impl Packet {
 
     /// Takes `count` octets off the front, if the head holds that many or is empty and the payload does.
     #[must_use]
+    #[inline]
     pub fn strip(&mut self, count: usize) -> Option<()> {
         if self.head().len() >= count {
             self.start += count as u64;
         } else if self.head().is_empty() && self.payload.len() >= count {
-            self.payload = self.payload.slice(count..);
+            self.payload.advance(count);
         } else {
             return None;
         }
@@ -71,7 +80,11 @@ impl Packet {
     }
 
     /// Cuts everything after the first `length` octets: what a receiver does with a MAC frame's pad.
+    #[inline]
     pub fn truncate(&mut self, length: usize) {
+        if length >= self.len() {
+            return;
+        }
         let head = self.head().len();
         if length >= head {
             self.payload.truncate(length - head);
@@ -104,6 +117,7 @@ impl Packet {
 
     /// Octets in all.
     #[must_use]
+    #[inline]
     pub fn len(&self) -> usize {
         self.head().len() + self.payload.len()
     }
@@ -116,6 +130,7 @@ impl Packet {
 
     /// The first `N` octets, wherever they lie.
     #[must_use]
+    #[inline]
     pub fn first<const N: usize>(&self) -> Option<[u8; N]> {
         if let Some(first) = self.head().first_chunk::<N>() {
             return Some(*first);
@@ -129,6 +144,24 @@ impl Packet {
             *slot = *octets.next()?;
         }
         Some(first)
+    }
+
+    /// Copies all octets to the front of `room`; says how many they are, or nothing where they do not fit.
+    #[must_use]
+    #[inline]
+    pub fn copy_to(&self, room: &mut [u8]) -> Option<usize> {
+        let (head, payload) = (self.head(), &self.payload[..]);
+        let (front, back) = room.split_at_mut_checked(head.len())?;
+        back.get_mut(..payload.len())?.copy_from_slice(payload);
+        front.copy_from_slice(head);
+        Some(head.len() + payload.len())
+    }
+
+    /// All octets in one piece; copies only where there are headers in front.
+    #[must_use]
+    #[inline]
+    pub fn into_bytes(mut self) -> Bytes {
+        if self.head().is_empty() { self.take_payload() } else { self.to_bytes() }
     }
 
     /// All octets in one piece; copies only where there are headers in front.
@@ -193,6 +226,27 @@ mod tests {
         }
         assert_eq!(packet.len(), 181);
         assert!(packet.to_bytes().starts_with(&[7; 180]));
+    }
+
+    #[test]
+    fn a_packet_is_copied_to_where_it_fits() {
+        let mut packet = Packet::new(Bytes::from_static(b"data"));
+        packet.prepend(&[1, 2, 3]);
+        let mut room = [0; 8];
+        assert_eq!(packet.copy_to(&mut room), Some(7));
+        assert_eq!(room, *b"\x01\x02\x03data\0");
+        assert_eq!(packet.copy_to(&mut room[..6]), None);
+        assert_eq!(packet.copy_to(&mut room[..2]), None);
+        assert_eq!(packet.into_bytes(), b"\x01\x02\x03data"[..]);
+    }
+
+    #[test]
+    fn a_header_in_one_piece_may_have_octets_to_spare() {
+        let header = core::array::from_fn::<u8, 24, _>(|place| place as u8);
+        let mut packet = Packet::headed(header, 17, Bytes::from_static(b"x"));
+        assert_eq!((packet.head(), packet.len()), (&header[7..], 18));
+        packet.prepend(&[1]);
+        assert_eq!(packet.first::<3>(), Some([1, 7, 8]));
     }
 
     #[test]

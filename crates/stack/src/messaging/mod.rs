@@ -39,6 +39,7 @@ mod socket;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use queue::{Datagram, Said};
 pub use service::Messaging;
 pub use socket::{Options, Priority};
 

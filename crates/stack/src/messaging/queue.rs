@@ -1,8 +1,13 @@
 //! What waits for the medium: eight queues, the highest served first.
 
+use super::Indication;
 use super::socket::{OperationId, Priority};
+use crate::llc::type1;
 use crate::llc::type3::{Lpdu, Ticket};
+use bytes::Bytes;
 use std::collections::VecDeque;
+use wire::addr::{Mac, Sap};
+use wire::packet::Packet;
 
 /// LLC's own answers that may wait.
 const MOST_ANSWERS: usize = 256;
@@ -28,6 +33,42 @@ pub(super) enum Waiting {
     Command(Ticket, Box<Lpdu>),
     /// An answer of LLC's.
     Answer(Box<Lpdu>),
+}
+
+/// A UI that is no packet yet: whoever frames it writes all its headers at once.
+#[derive(Clone, Debug)]
+pub(crate) struct Datagram {
+    /// Whom it goes to.
+    pub(crate) station: Mac,
+    /// The SAP there.
+    pub(crate) destination: Sap,
+    /// The SAP here.
+    pub(crate) source: Sap,
+    /// Its priority, 0 to 7.
+    pub(crate) priority: u8,
+    /// The LSDU.
+    pub(crate) data: Bytes,
+}
+
+impl Datagram {
+    /// As an LPDU.
+    pub(crate) fn lpdu(self) -> Lpdu {
+        let Self { station, destination, source, priority, data } = self;
+        let type1::Lpdu { packet, .. } =
+            type1::Lpdu::ui(station, destination, source, Packet::new(data));
+        Lpdu { station, priority, packet, ticket: None }
+    }
+}
+
+/// What is said next, in a form that is quickly moved about.
+#[derive(Clone, Debug)]
+pub(crate) enum Said {
+    /// To the user.
+    Indication(Indication),
+    /// To the MAC: a message without acknowledgement.
+    Datagram(Datagram),
+    /// To the MAC: any other LPDU.
+    Lpdu(Box<Lpdu>),
 }
 
 #[derive(Clone, Default, Debug)]

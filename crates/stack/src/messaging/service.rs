@@ -1,7 +1,9 @@
 //! The machine: sockets above LLC types 1 and 3 above the queues.
 
+mod reception;
+
 use super::check;
-use super::queue::{Queues, Waiting, Whose};
+use super::queue::{Datagram, Queues, Said, Waiting, Whose};
 use super::socket::{OperationId, Options, Priority, Receive, Socket, Transmit};
 use super::{
     Address, Completion, Counters, Failure, Indication, Message, Outcome, Params, Side, SideState,
@@ -149,7 +151,7 @@ impl Messaging {
     /// Transmits a message from a socket.
     pub fn transmit(&mut self, now: Instant, socket: u8, to: Address, data: Bytes) -> Outcome {
         let Some(open) = self.sockets.get_mut(&socket) else { return Outcome::InvalidSocket };
-        let options = open.options;
+        let options = &open.options;
         let no_group = options.acknowledged && to.station.is_group();
         if !is_socket(to.socket) || no_group {
             return Outcome::InvalidSocket;
@@ -178,8 +180,13 @@ impl Messaging {
             again: None,
         });
         open.accepted += 1;
-        self.send(now, id);
-        self.settle(now);
+        if options.acknowledged {
+            self.send(now, id);
+            self.settle(now);
+        } else {
+            let priority = options.priority;
+            self.queues.put(priority, Waiting::Datagram(id));
+        }
         Outcome::Accepted
     }
 
@@ -199,7 +206,7 @@ impl Messaging {
         let due = open.options.receive_time.map(|time| now + time);
         self.timers.extend(due.map(|due| (due, Timed::Receive, id)));
         open.receives.push_back(Receive { id, octets, due });
-        self.tell_buffer(now, socket);
+        self.tell_buffer(socket);
         Outcome::Accepted
     }
 
@@ -224,7 +231,7 @@ impl Messaging {
                 for Receive { id, due, .. } in core::mem::take(&mut open.receives) {
                     due.map(|due| self.timers.remove(&(due, Timed::Receive, id)));
                 }
-                self.tell_buffer(now, socket);
+                self.tell_buffer(socket);
             }
         }
         self.settle(now);
@@ -270,11 +277,14 @@ impl Messaging {
     /// The MAC is done with the LPDU it was handed.
     pub fn transmitted(&mut self, now: Instant, outcome: Transmission) {
         match self.ahead.take() {
+            // Neither machine of LLC has more to say than it had.
             Some(Whose::Datagram(id)) => self.datagram_transmitted(now, id, outcome),
-            Some(Whose::Command(ticket)) => self.acknowledged.transmitted(now, ticket, outcome),
+            Some(Whose::Command(ticket)) => {
+                self.acknowledged.transmitted(now, ticket, outcome);
+                self.settle(now);
+            }
             Some(Whose::Answer) | None => {}
         }
-        self.settle(now);
     }
 
     fn transmission(&mut self, id: OperationId) -> Option<&mut Transmit> {
@@ -298,13 +308,15 @@ impl Messaging {
     }
 
     /// The UI that a transmission without acknowledgement goes out as.
-    fn ui(&mut self, id: OperationId) -> Option<Lpdu> {
+    fn ui(&mut self, id: OperationId) -> Option<Datagram> {
         let transmit = self.transmission(id)?;
         transmit.in_progress = true;
-        let (to, data) = (transmit.to, Packet::new(transmit.data.clone()));
-        let (priority, source) = (transmit.priority.number(), sap(id.socket));
-        let type1::Lpdu { packet, .. } = type1::Lpdu::ui(to.station, sap(to.socket), source, data);
-        Some(Lpdu { station: to.station, priority, packet, ticket: None })
+        let is_last = transmit.left <= 1;
+        let data =
+            if is_last { core::mem::take(&mut transmit.data) } else { transmit.data.clone() };
+        let Address { station, socket } = transmit.to;
+        let (destination, source) = (sap(socket), sap(id.socket));
+        Some(Datagram { station, destination, source, priority: transmit.priority.number(), data })
     }
 
     fn datagram_transmitted(&mut self, now: Instant, id: OperationId, outcome: Transmission) {
@@ -369,8 +381,13 @@ impl Messaging {
     /// A transmission is over.
     fn complete(&mut self, id: OperationId, completion: Completion) -> Option<Transmit> {
         let open = self.sockets.get_mut(&id.socket)?;
-        let place = open.transmits.iter().position(|transmit| transmit.id == id)?;
-        let transmit = open.transmits.remove(place)?;
+        let transmit = match open.transmits.front() {
+            Some(oldest) if oldest.id == id => open.transmits.pop_front()?,
+            _ => {
+                let place = open.transmits.iter().position(|transmit| transmit.id == id)?;
+                open.transmits.remove(place)?
+            }
+        };
         transmit.due.map(|due| self.timers.remove(&(due, Timed::Transmit, id)));
         open.transmitted = completion;
         if open.options.transmit_indication {
@@ -381,58 +398,33 @@ impl Messaging {
         Some(transmit)
     }
 
-    /// Tells LLC type 3 what buffer the next LSDU for a socket meets.
-    fn tell_buffer(&mut self, now: Instant, socket: u8) {
-        let Some(open) = self.sockets.get(&socket) else { return };
-        let octets = open.receives.front().map(|receive| receive.octets);
-        let request = type3::Request::Buffer { sap: sap(socket), octets };
-        self.acknowledged.request(now, request);
-    }
-
-    /// The oldest reception of a socket is over.
-    fn received(&mut self, now: Instant, socket: u8, completion: Completion) {
-        let Some(open) = self.sockets.get_mut(&socket) else { return };
-        let Some(Receive { id, due, .. }) = open.receives.pop_front() else { return };
-        due.map(|due| self.timers.remove(&(due, Timed::Receive, id)));
-        open.reception = completion;
-        if open.options.receive_indication {
-            self.indications.push_back(Indication::Received { socket, completion });
+    /// The same as [`Machine::poll`], without making a packet of what is none yet.
+    pub(crate) fn say(&mut self) -> Option<Said> {
+        if let Some(indication) = self.indications.pop_front() {
+            return Some(Said::Indication(indication));
         }
-        self.tell_buffer(now, socket);
-    }
-
-    /// An LSDU came for a socket that has a buffer for it.
-    fn deliver(&mut self, now: Instant, socket: u8, from: Address, mut data: Packet) {
-        let Some(open) = self.sockets.get_mut(&socket) else { return };
-        if open.options.crc {
-            data.truncate(data.len().saturating_sub(CHECK_OCTETS));
+        if self.ahead.is_some() {
+            return None;
         }
-        open.received.push_back(Message { from, data });
-        self.received(now, socket, Completion::Done);
-    }
-
-    fn datagram(&mut self, now: Instant, socket: u8, from: Address, data: Packet) {
-        let Some(open) = self.sockets.get(&socket) else { return };
-        if open.options.crc && !check::is_good(&data) {
-            self.counters.bad_crc += 1;
-            return;
+        loop {
+            let (whose, said) = match self.queues.next()? {
+                Waiting::Datagram(id) => {
+                    // One that was taken back has left the queue as well.
+                    let Some(datagram) = self.ui(id) else { continue };
+                    (Whose::Datagram(id), Said::Datagram(datagram))
+                }
+                Waiting::Command(ticket, lpdu) => {
+                    let id = ticket.request.map(OperationId::of_request);
+                    if let Some(transmit) = id.and_then(|id| self.transmission(id)) {
+                        transmit.in_progress = true;
+                    }
+                    (Whose::Command(ticket), Said::Lpdu(lpdu))
+                }
+                Waiting::Answer(lpdu) => (Whose::Answer, Said::Lpdu(lpdu)),
+            };
+            self.ahead = Some(whose);
+            return Some(said);
         }
-        match open.receives.front() {
-            None => self.counters.no_buffer += 1,
-            Some(receive) if data.len() > receive.octets => {
-                self.counters.overruns += 1;
-                self.received(now, socket, Completion::Failed(Failure::BufferTooSmall));
-            }
-            Some(_) => self.deliver(now, socket, from, data),
-        }
-    }
-
-    /// Whether an LPDU is a command of type 3 for a socket with CRC, and is damaged.
-    fn is_damaged(&self, packet: &Packet) -> bool {
-        let Some(socket) = check::command_for(packet) else { return false };
-        let wants_crc = self.sockets.get(&socket).is_some_and(|open| open.options.crc);
-        let mut data = packet.clone();
-        wants_crc && data.strip(3).is_some() && !data.is_empty() && !check::is_good(&data)
     }
 
     /// Moves everything that LLC has to say until it is silent.
@@ -450,7 +442,7 @@ impl Messaging {
                         let priority = Priority::HIGHEST.number();
                         self.enqueue(Lpdu { station, priority, packet, ticket: None });
                     }
-                    Output::Deliver(indication) => self.datagrams_say(now, indication),
+                    Output::Deliver(indication) => self.datagrams_say(indication),
                     Output::Note(never) => match never {},
                 }
             } else {
@@ -471,11 +463,13 @@ impl Messaging {
         match indication {
             type3::Indication::Data { association, data } => {
                 let from = Address { station: association.station, socket: association.remote.0 };
-                self.deliver(now, association.local.0, from, data);
+                self.buffer_taken(association.local.0);
+                self.deliver(association.local.0, from, data);
             }
             type3::Indication::Overrun { association, .. } => {
                 let completion = Completion::Failed(Failure::BufferTooSmall);
-                self.received(now, association.local.0, completion);
+                self.buffer_taken(association.local.0);
+                self.received(association.local.0, completion);
             }
             type3::Indication::Status { id, outcome, transmissions } => {
                 self.command_over(now, OperationId::of_request(id), outcome, transmissions);
@@ -483,18 +477,6 @@ impl Messaging {
             // Sockets store no replies.
             type3::Indication::Replied { .. } => {}
         }
-    }
-
-    fn datagrams_say(&mut self, now: Instant, indication: type1::Indication) {
-        let type1::Indication::Unitdata { station, destination, source, data } = indication else {
-            return;
-        };
-        let from = Address { station, socket: source.0 };
-        if destination != Sap::GLOBAL {
-            return self.datagram(now, destination.0, from, data);
-        }
-        let all: Vec<u8> = self.sockets.keys().copied().collect();
-        all.into_iter().for_each(|socket| self.datagram(now, socket, from, data.clone()));
     }
 
     fn ran_out(&mut self, now: Instant, timed: Timed, id: OperationId) {
@@ -514,7 +496,7 @@ impl Messaging {
                 if let Some(receive) = open.receives.remove(place) {
                     open.receives.push_front(receive);
                 }
-                self.received(now, id.socket, Completion::TimedOut);
+                self.received(id.socket, Completion::TimedOut);
             }
         }
     }
@@ -537,7 +519,7 @@ impl Machine for Messaging {
     fn receive(&mut self, now: Instant, mut lpdu: Lpdu) {
         if let Some((destination, source)) = self.datagrams.read_ui(&mut lpdu.packet) {
             let from = Address { station: lpdu.station, socket: source.0 };
-            return self.datagram(now, destination.0, from, lpdu.packet);
+            return self.datagram(destination.0, from, lpdu.packet);
         }
         if !check::is_acknowledged(&lpdu.packet) {
             let Lpdu { station, packet, .. } = lpdu;
@@ -570,30 +552,10 @@ impl Machine for Messaging {
     }
 
     fn poll(&mut self) -> Option<Output<Lpdu, Indication, Infallible>> {
-        if let Some(indication) = self.indications.pop_front() {
-            return Some(Output::Deliver(indication));
-        }
-        if self.ahead.is_some() {
-            return None;
-        }
-        loop {
-            let (whose, lpdu) = match self.queues.next()? {
-                Waiting::Datagram(id) => {
-                    // One that was taken back has left the queue as well.
-                    let Some(lpdu) = self.ui(id) else { continue };
-                    (Whose::Datagram(id), lpdu)
-                }
-                Waiting::Command(ticket, lpdu) => {
-                    let id = ticket.request.map(OperationId::of_request);
-                    if let Some(transmit) = id.and_then(|id| self.transmission(id)) {
-                        transmit.in_progress = true;
-                    }
-                    (Whose::Command(ticket), *lpdu)
-                }
-                Waiting::Answer(lpdu) => (Whose::Answer, *lpdu),
-            };
-            self.ahead = Some(whose);
-            return Some(Output::Send(lpdu));
-        }
+        Some(match self.say()? {
+            Said::Indication(indication) => Output::Deliver(indication),
+            Said::Datagram(datagram) => Output::Send(datagram.lpdu()),
+            Said::Lpdu(lpdu) => Output::Send(*lpdu),
+        })
     }
 }

@@ -127,6 +127,8 @@ pub(super) struct Socket {
     pub(super) transmits: VecDeque<Transmit>,
     pub(super) receives: VecDeque<Receive>,
     pub(super) received: VecDeque<Message>,
+    /// The buffer that LLC type 3 knows of.
+    pub(super) known_buffer: Option<usize>,
     /// How the last operation of each side ended.
     pub(super) transmitted: Completion,
     pub(super) reception: Completion,
@@ -140,6 +142,7 @@ impl Socket {
             transmits: VecDeque::new(),
             receives: VecDeque::new(),
             received: VecDeque::new(),
+            known_buffer: None,
             transmitted: Completion::Done,
             reception: Completion::Done,
         }

@@ -23,9 +23,12 @@
 //! Left out: source routing, addresses of one octet, VLANs.
 
 use crate::llc::type3::Lpdu;
+use crate::messaging::Datagram;
 use crate::station::Frame;
 use wire::addr::Mac;
+use wire::llc::Control;
 use wire::mac;
+use wire::packet::Packet;
 
 /// AC of a frame: the token bit, which says that it is none; priority in the three highest bits.
 const ACCESS_CONTROL: u8 = 0x10;
@@ -83,6 +86,30 @@ impl Framing {
         packet
     }
 
+    /// The same for a UI, all of whose headers are written in whole words: one that were written in
+    /// pieces could not be moved before they have all arrived.
+    pub(crate) fn datagram(self, source: Mac, datagram: Datagram) -> Frame {
+        match self {
+            Self::Ieee8023 | Self::WholeFrame => {}
+            Self::Ieee8021Q | Self::Ieee8024 | Self::Ieee8025 => {
+                return self.frame(source, datagram.lpdu());
+            }
+        }
+        let Datagram { station, destination, source: from, data, .. } = datagram;
+        let llc = [destination.0, from.0, Control::Ui.u_format()];
+        let length = u64::from(Self::length_or_type(llc.len() + data.len()));
+        let (station, source) = (number(station), number(source));
+        let llc = u64::from_be_bytes([0, 0, 0, 0, 0, llc[0], llc[1], llc[2]]);
+        // One octet of the first address, the rest of it with the first half of the second, and so on.
+        let words =
+            [station >> 40, station << 24 | source >> 24, source << 40 | length << 24 | llc];
+        let mut header = [0; 24];
+        for (place, word) in header.as_chunks_mut::<8>().0.iter_mut().zip(words) {
+            *place = word.to_be_bytes();
+        }
+        Packet::headed(header, mac::HEADER_OCTETS + 3, data)
+    }
+
     /// What 802.3 has behind the addresses in front of an LPDU of so many octets.
     #[must_use]
     pub const fn length_or_type(lpdu_octets: usize) -> u16 {
@@ -130,6 +157,12 @@ impl Framing {
     }
 }
 
+/// The octets of an address as a number.
+fn number(address: Mac) -> u64 {
+    let Mac([a, b, c, d, e, f]) = address;
+    u64::from_be_bytes([0, 0, a, b, c, d, e, f])
+}
+
 /// Leaves of what follows a length, or the type of LLC encapsulation, the LPDU.
 fn until_length(frame: &mut Frame, length_or_type: [u8; 2]) -> Option<()> {
     let value = u16::from_be_bytes(length_or_type);
@@ -146,7 +179,7 @@ fn until_length(frame: &mut Frame, length_or_type: [u8; 2]) -> Option<()> {
 mod tests {
     use super::*;
     use bytes::Bytes;
-    use wire::packet::Packet;
+    use wire::addr::Sap;
 
     const HERE: Mac = Mac::local(1);
     const THERE: Mac = Mac::local(2);
@@ -173,6 +206,27 @@ mod tests {
                 assert_eq!((read.station, read.priority), (HERE, carried), "{framing:?}");
                 assert_eq!(read.packet, lpdu(octets, 5).packet, "{framing:?} {octets}");
                 assert_eq!(framing.carries_priority(), carried > 0);
+            }
+        }
+    }
+
+    #[test]
+    fn a_datagram_is_framed_as_its_lpdu_is() {
+        for octets in [0, 100, 1_497, 1_498, 2_043] {
+            for framing in
+                [Framing::Ieee8023, Framing::Ieee8021Q, Framing::Ieee8024, Framing::WholeFrame]
+            {
+                let datagram = Datagram {
+                    station: Mac([0x03, 0xF1, 0xE2, 0xD3, 0xC4, 0xB5]),
+                    destination: Sap(0x60),
+                    source: Sap(0x9C),
+                    priority: 5,
+                    data: Bytes::from(vec![9; octets]),
+                };
+                let source = Mac([0x02, 0x1F, 0x2E, 0x3D, 0x4C, 0x5B]);
+                let lpdu = datagram.clone().lpdu();
+                let framed = framing.datagram(source, datagram);
+                assert_eq!(framed, framing.frame(source, lpdu), "{framing:?}");
             }
         }
     }

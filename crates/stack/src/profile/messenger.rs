@@ -1,9 +1,8 @@
 //! A station whose program sends and receives messages: sockets over LLC over 802.3 or a ring.
 
 use super::Framing;
-use crate::llc::type3::Lpdu;
-use crate::machine::{Deadline, Machine, Output};
-use crate::messaging::{Indication, Messaging, Params};
+use crate::machine::{Deadline, Machine};
+use crate::messaging::{Indication, Messaging, Params, Said};
 use crate::station::{Frame, Station, Transmission};
 use std::collections::VecDeque;
 use wire::addr::Mac;
@@ -69,21 +68,13 @@ impl Messenger {
         self.foreign
     }
 
-    /// Keeps what the user is told; the next LPDU.
-    fn next(&mut self) -> Option<Lpdu> {
-        loop {
-            match self.sockets.poll()? {
-                Output::Send(lpdu) => return Some(lpdu),
-                Output::Deliver(indication) => {
-                    if self.indications.len() >= INDICATIONS {
-                        self.indications.pop_front();
-                        self.indications_dropped += 1;
-                    }
-                    self.indications.push_back(indication);
-                }
-                Output::Note(never) => match never {},
-            }
+    /// Keeps what the user is told.
+    fn keep(&mut self, indication: Indication) {
+        if self.indications.len() >= INDICATIONS {
+            self.indications.pop_front();
+            self.indications_dropped += 1;
         }
+        self.indications.push_back(indication);
     }
 }
 
@@ -108,8 +99,15 @@ impl Station for Messenger {
     }
 
     fn poll(&mut self) -> Option<Frame> {
-        let lpdu = self.next()?;
-        Some(self.framing.frame(self.address, lpdu))
+        loop {
+            match self.sockets.say()? {
+                Said::Indication(indication) => self.keep(indication),
+                Said::Datagram(datagram) => {
+                    return Some(self.framing.datagram(self.address, datagram));
+                }
+                Said::Lpdu(lpdu) => return Some(self.framing.frame(self.address, *lpdu)),
+            }
+        }
     }
 
     fn transmitted(&mut self, now: Instant, outcome: Transmission) {

@@ -413,6 +413,11 @@ impl Type3 {
         sender.transmitted(now, ticket, outcome, outputs, counters);
     }
 
+    /// The same as [`Request::Buffer`], for a user who says so for each LSDU.
+    pub fn provide_buffer(&mut self, sap: Sap, octets: Option<usize>) {
+        self.receiver.buffer(sap, octets);
+    }
+
     /// Reads an LPDU; `None` where it is malformed.
     fn read(&self, mut lpdu: Lpdu) -> Option<Ac> {
         let [dsap, ssap, control] = lpdu.packet.first()?;
