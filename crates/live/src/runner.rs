@@ -170,9 +170,9 @@ impl Runner {
                     return Ok(());
                 }
             };
-            // The station is told the time at which it is called, not the frame's stamp, since its
+            // The station is told the time at which it is called, not when the frame arrived, since its
             // time may not go backwards.
-            station.receive(clock::now(), arrival.frame);
+            station.receive(arrival.taken, arrival.frame);
             self.counts.received += 1;
             self.transmit(station, port)?;
             wait = Instant::ZERO;

@@ -224,21 +224,15 @@ impl Socket {
         }
     }
 
-    /// The next datagram, if one is there, and nothing beside it: what `recv` can tell.
-    fn receive_bare(&self, buffer: &mut [u8]) -> io::Result<Option<Received>> {
+    /// The next datagram, if one is there, and nothing beside it, which is what `recv` can tell: how many
+    /// octets it had, as many of which as there is room for are in the buffer.
+    fn receive_bare(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         let flags = libc::MSG_DONTWAIT | libc::MSG_TRUNC;
         let (pointer, room) = (buffer.as_mut_ptr().cast(), buffer.len());
         // SAFETY: the pointer and the length are those of `buffer`, which nothing else touches.
         let received = unsafe { libc::recv(self.fd(), pointer, room, flags) };
         let Ok(original_octets) = usize::try_from(received) else { return nothing_there() };
-        Ok(Some(Received {
-            octets: original_octets.min(buffer.len()),
-            original_octets,
-            wall_nanos: None,
-            vlan: None,
-            from: None,
-            outgoing: false,
-        }))
+        Ok(Some(original_octets))
     }
 
     /// The next datagram, if one is there. One longer than the buffer is cut.
@@ -299,16 +293,16 @@ impl Socket {
         buffer: &mut [u8],
         until: Instant,
         wait: Wait,
-    ) -> io::Result<Option<Received>> {
+    ) -> io::Result<Option<usize>> {
         self.ask_until(until, wait, || self.receive_bare(buffer))
     }
 
-    fn ask_until(
+    fn ask_until<T>(
         &self,
         until: Instant,
         wait: Wait,
-        mut ask: impl FnMut() -> io::Result<Option<Received>>,
-    ) -> io::Result<Option<Received>> {
+        mut ask: impl FnMut() -> io::Result<Option<T>>,
+    ) -> io::Result<Option<T>> {
         loop {
             if let Some(received) = ask()? {
                 return Ok(Some(received));
@@ -390,10 +384,10 @@ impl From<UdpSocket> for Socket {
 }
 
 /// What the system's last error means for a receiver that does not wait.
-fn nothing_there() -> io::Result<Option<Received>> {
+fn nothing_there<T>() -> io::Result<Option<T>> {
     let error = io::Error::last_os_error();
-    match error.kind() {
-        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => Ok(None),
+    match error.raw_os_error() {
+        Some(libc::EAGAIN | libc::EINTR) => Ok(None),
         _ => Err(error),
     }
 }

@@ -35,11 +35,12 @@ impl Port for NoWire {
         Ok(Transmission::Sent)
     }
 
-    fn receive(&mut self, until: Instant) -> Result<Option<Arrival>, PortError> {
+    fn receive(&mut self, _until: Instant) -> Result<Option<Arrival>, PortError> {
         let Some(left) = self.left.checked_sub(1) else { return Ok(None) };
         self.left = left;
         let frame = Frame::new(Bytes::copy_from_slice(&self.arriving));
-        Ok(Some(Arrival { at: until, stamp: Stamp::User, frame }))
+        let at = clock::now();
+        Ok(Some(Arrival { at, taken: at, stamp: Stamp::User, frame }))
     }
 
     fn link_rate(&self) -> Option<BitRate> {

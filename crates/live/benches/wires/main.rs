@@ -4,7 +4,8 @@
 //! them (this takes root), and removes them. Each end has a thread of its own, bound to a processor,
 //! with real-time scheduling where that is allowed. Programs take turns, round by round, so that all
 //! meet the same machine; a ratio is that of two programs in one round. `-- speed`, `-- techniques`,
-//! `-- priorities` or `-- transport` does one part; `TIDEWIRE_ROUNDS` says how many rounds.
+//! `-- priorities` or `-- transport` does one part, and for a profiler `-- alone`, `-- service` or
+//! `-- bare` sends messages with one program; `TIDEWIRE_ROUNDS` says how many rounds.
 #![expect(clippy::unwrap_used, reason = "a benchmark stops at what it did not expect")]
 
 mod alone;
@@ -214,10 +215,7 @@ fn speed(names: &[String; 2], rounds: usize) {
     compared(&figures, &PROGRAMS[..6]);
     let sent = MESSAGES * rounds as u64;
     println!("  lost on arrival by the service: {lost} of {sent}; over AF_XDP {lost_xdp}");
-    let [sending, taking]: [Vec<f64>; 2] =
-        [0, 1].map(|place| (0..rounds).map(|_| alone::nanos(MESSAGES)[place]).collect());
-    println!("  service and runner without a wire, ns a message");
-    println!("    sending {}   taking {}", spread(sending, 0), spread(taking, 0));
+    without_a_wire(rounds);
 
     let half = |mut times: Vec<u64>| percentile(&mut times, 0.5);
     let figures = in_turns(
@@ -234,6 +232,14 @@ fn speed(names: &[String; 2], rounds: usize) {
     );
     println!("\nround trip of 100 octets, busy poll, p50 in us, n = {rounds} of {ROUND_TRIPS}");
     compared(&figures, &PROGRAMS);
+}
+
+/// What the service and the runner take by themselves.
+fn without_a_wire(rounds: usize) {
+    let times: Vec<_> = (0..rounds).map(|_| alone::nanos(MESSAGES)).collect();
+    let [sending, taking] = [0, 1].map(|place| times.iter().map(|nanos| nanos[place]).collect());
+    println!("  service and runner without a wire, ns a message");
+    println!("    sending {}   taking {}", spread(sending, 0), spread(taking, 0));
 }
 
 const PROGRAMS: [&str; 7] = [
@@ -330,9 +336,19 @@ fn main() {
     let part = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
     let rounds = std::env::var("TIDEWIRE_ROUNDS").ok().and_then(|text| text.parse().ok());
     let does = |name| part.as_deref().is_none_or(|part| part == name);
+    if part.as_deref() == Some("alone") {
+        return without_a_wire(rounds.unwrap_or(9));
+    }
     let Some(made) = Namespaces::make() else { return };
     made.up();
     host::give_addresses(&made.names, INTERFACE);
+    for _ in 0..rounds.unwrap_or(9) {
+        match part.as_deref() {
+            Some("service") => _ = ours::rate(ours::packets(&made.names, Stamp::User), MESSAGES),
+            Some("bare") => _ = rate(pair(&made.names, Bare::filtered), MESSAGES),
+            _ => break,
+        }
+    }
     if does("speed") {
         speed(&made.names, rounds.unwrap_or(9));
     }

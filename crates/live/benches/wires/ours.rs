@@ -115,7 +115,7 @@ pub(crate) fn round_trips<P: Port>(ends: [P; 2], count: usize) -> Vec<u64> {
             pin(1);
             let mut station = Programmed::new(messenger(crate::station(1), 1), |it, now| {
                 if let Some(message) = it.sockets.take(SOCKET) {
-                    let data = message.data.to_bytes();
+                    let data = message.data.into_bytes();
                     let _ = it.sockets.enable_reception(now, SOCKET, MESSAGE);
                     let _ = it.sockets.transmit(now, SOCKET, message.from, data);
                 }

@@ -64,6 +64,16 @@ pub struct AfPacket {
     /// Frames the kernel dropped, as far as it was asked.
     overrun: Cell<u64>,
     buffer: Vec<u8>,
+    /// Where frames are put together. It lasts, since one that is made for each frame has to be cleared.
+    outgoing: Box<[u8; LONGEST_JOINED]>,
+}
+
+/// A frame in the buffer.
+struct Taken {
+    octets: usize,
+    original_octets: usize,
+    wall_nanos: Option<u64>,
+    outgoing: bool,
 }
 
 impl AfPacket {
@@ -92,6 +102,7 @@ impl AfPacket {
             counts: Counts::default(),
             overrun: Cell::new(0),
             buffer: vec![0; interface.mtu.max(1_500) + MAC_HEADER],
+            outgoing: Box::new([0; LONGEST_JOINED]),
             interface,
         };
         port.prepare(&params.groups).map_err(PortError::system("prepare a raw socket"))?;
@@ -141,34 +152,47 @@ impl AfPacket {
 
     /// Hands a frame to the kernel: a usual one in one piece, since the kernel takes longer to read
     /// a list of pieces than this process to copy them.
-    fn hand_over(&self, frame: &Frame) -> io::Result<()> {
-        let (head, payload) = (frame.head(), frame.payload());
-        let mut whole = [0; LONGEST_JOINED];
-        if frame.len() <= LONGEST_JOINED
-            && let Some((front, back)) = whole.split_at_mut_checked(head.len())
-            && let Some(back) = back.get_mut(..payload.len())
-        {
-            front.copy_from_slice(head);
-            back.copy_from_slice(payload);
-            let octets = frame.len().max(SHORTEST_FRAME);
-            return self.socket.send_whole(whole.get(..octets).unwrap_or_default());
+    fn hand_over(&mut self, frame: &Frame) -> io::Result<()> {
+        let Some(octets) = frame.copy_to(&mut self.outgoing[..]) else {
+            let parts = [IoSlice::new(frame.head()), IoSlice::new(frame.payload())];
+            return self.socket.send(&parts, None);
+        };
+        if let Some(pad) = self.outgoing.get_mut(octets..SHORTEST_FRAME) {
+            pad.fill(0);
         }
-        self.socket.send(&[IoSlice::new(head), IoSlice::new(payload)], None)
+        let whole = self.outgoing.get(..octets.max(SHORTEST_FRAME)).unwrap_or_default();
+        self.socket.send_whole(whole)
     }
 
     /// The next frame that the kernel has, in the buffer, or `None` once the time is over.
-    fn next(&mut self, until: Instant) -> Result<Option<Received>, PortError> {
-        let received = match self.stamp {
-            Stamp::Kernel => self.socket.receive_until(&mut self.buffer, until, self.wait),
-            Stamp::User => self.socket.receive_bare_until(&mut self.buffer, until, self.wait),
+    fn next(&mut self, until: Instant) -> Result<Option<Taken>, PortError> {
+        let Self { socket, buffer, wait, .. } = self;
+        let room = buffer.len();
+        let taken = match self.stamp {
+            Stamp::Kernel => socket.receive_until(buffer, until, *wait).map(|received| {
+                received.map(
+                    |Received { octets, original_octets, wall_nanos, outgoing, .. }| Taken {
+                        octets,
+                        original_octets,
+                        wall_nanos,
+                        outgoing,
+                    },
+                )
+            }),
+            Stamp::User => socket.receive_bare_until(buffer, until, *wait).map(|octets| {
+                octets.map(|original_octets| {
+                    let octets = original_octets.min(room);
+                    Taken { octets, original_octets, wall_nanos: None, outgoing: false }
+                })
+            }),
         };
-        received.map_err(|error| self.failed("receive a frame")(error))
+        taken.map_err(|error| self.failed("receive a frame")(error))
     }
 
     /// The frame in the buffer, if it is for this station.
     ///
     /// A veth end, and any interface in promiscuous mode, passes on what is for others as well.
-    fn accept(&self, received: &Received) -> Option<Frame> {
+    fn accept(&self, received: &Taken) -> Option<Frame> {
         let octets = self.buffer.get(..received.octets)?;
         let (to, rest) = octets.split_first_chunk::<6>()?;
         let (from, rest) = rest.split_first_chunk::<6>()?;
@@ -263,7 +287,7 @@ impl Port for AfPacket {
                 } else if let Some(frame) = self.accept(&received) {
                     self.counts.received += 1;
                     let (at, stamp) = self.converter.arrival(received.wall_nanos, now);
-                    return Ok(Some(Arrival { at, stamp, frame }));
+                    return Ok(Some(Arrival { at, taken: now, stamp, frame }));
                 }
             }
             if is_last && now >= until {

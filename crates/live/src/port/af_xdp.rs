@@ -159,7 +159,7 @@ impl Port for AfXdp {
             let (at, frame) = (clock::now(), Frame::new(octets));
             if stack::station::source(&frame) != Some(self.station) {
                 self.counts.received += 1;
-                return Ok(Some(Arrival { at, stamp: Stamp::User, frame }));
+                return Ok(Some(Arrival { at, taken: at, stamp: Stamp::User, frame }));
             }
             if passed_over >= MOST_PASSED_OVER && at >= until {
                 break;

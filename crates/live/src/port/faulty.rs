@@ -93,7 +93,9 @@ impl<P: Port> Faulty<P> {
         {
             let (at, _) = *entry.key();
             match entry.remove() {
-                Held::Incoming(stamp, frame) => return Ok(Some(Arrival { at, stamp, frame })),
+                Held::Incoming(stamp, frame) => {
+                    return Ok(Some(Arrival { at, taken: now, stamp, frame }));
+                }
                 Held::Outgoing(frame) => {
                     self.inner.send(&frame)?;
                 }
@@ -104,7 +106,7 @@ impl<P: Port> Faulty<P> {
 
     /// Lets the faults befall a frame that came in.
     fn befall(&mut self, arrival: Arrival) {
-        let Arrival { at, stamp, frame } = arrival;
+        let Arrival { at, stamp, frame, .. } = arrival;
         let outcomes = match &mut self.params.receiving {
             Some(faults) if !is_rendezvous(&frame) => faults.apply(at, frame),
             _ => {
@@ -155,6 +157,9 @@ impl<P: Port> Port for Faulty<P> {
     }
 
     fn receive(&mut self, until: Instant) -> Result<Option<Arrival>, PortError> {
+        if self.params.receiving.is_none() && self.held.is_empty() {
+            return self.inner.receive(until);
+        }
         for passed_over in 0_u64.. {
             if let Some(arrival) = self.release(clock::now())? {
                 return Ok(Some(arrival));

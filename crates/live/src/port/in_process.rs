@@ -149,7 +149,7 @@ impl Port for InProcess {
     fn receive(&mut self, until: Instant) -> Result<Option<Arrival>, PortError> {
         let Some((at, frame)) = self.shared.next(self.place, until) else { return Ok(None) };
         self.counts.received += 1;
-        Ok(Some(Arrival { at, stamp: Stamp::User, frame }))
+        Ok(Some(Arrival { at, taken: clock::now(), stamp: Stamp::User, frame }))
     }
 
     fn link_rate(&self) -> Option<BitRate> {
@@ -182,7 +182,7 @@ impl HubTap {
     /// The next frame on the hub; waits for one until `until`.
     pub fn receive(&mut self, until: Instant) -> Option<Arrival> {
         let (at, frame) = self.shared.next(self.place, until)?;
-        Some(Arrival { at, stamp: Stamp::User, frame })
+        Some(Arrival { at, taken: clock::now(), stamp: Stamp::User, frame })
     }
 
     /// Frames it missed, since it did not take them in time.

@@ -51,6 +51,8 @@ pub enum Stamp {
 pub struct Arrival {
     /// When, on the clock of [`crate::clock::now`].
     pub at: Instant,
+    /// When the port handed it out, on the same clock: no earlier than any reading before.
+    pub taken: Instant,
     /// Who says so.
     pub stamp: Stamp,
     /// The frame, without FCS.

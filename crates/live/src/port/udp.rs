@@ -212,7 +212,7 @@ impl Port for Udp {
             {
                 self.counts.received += 1;
                 let (at, stamp) = self.converter.arrival(received.wall_nanos, now);
-                return Ok(Some(Arrival { at, stamp, frame }));
+                return Ok(Some(Arrival { at, taken: now, stamp, frame }));
             }
             if is_last && now >= until {
                 break;
