@@ -4,8 +4,8 @@
 //! them (this takes root), and removes them. Each end has a thread of its own, bound to a processor,
 //! with real-time scheduling where that is allowed. Programs take turns, round by round, so that all
 //! meet the same machine; a ratio is that of two programs in one round. `-- speed`, `-- techniques`,
-//! `-- priorities` or `-- transport` does one part, and for a profiler `-- alone`, `-- service` or
-//! `-- bare` sends messages with one program; `TIDEWIRE_ROUNDS` says how many rounds.
+//! `-- priorities`, `-- transport` or `-- relay` does one part, and for a profiler `-- alone`, `-- service`,
+//! `-- bare`, `-- bulk` or `-- requests` runs one program; `TIDEWIRE_ROUNDS` says how many rounds.
 #![expect(clippy::unwrap_used, reason = "a benchmark stops at what it did not expect")]
 
 mod alone;
@@ -16,6 +16,7 @@ mod host;
 mod namespace;
 mod ours;
 mod priorities;
+mod relay;
 mod rings;
 mod transport;
 mod xdp;
@@ -346,6 +347,8 @@ fn main() {
         match part.as_deref() {
             Some("service") => _ = ours::rate(ours::packets(&made.names, Stamp::User), MESSAGES),
             Some("bare") => _ = rate(pair(&made.names, Bare::filtered), MESSAGES),
+            Some("bulk") => transport::profile(&made.names, true),
+            Some("requests") => transport::profile(&made.names, false),
             _ => break,
         }
     }
@@ -360,6 +363,9 @@ fn main() {
     }
     if does("transport") {
         transport::show(&made.names, rounds.unwrap_or(9));
+    }
+    if does("relay") {
+        relay::show(rounds.unwrap_or(5));
     }
     let [granted, refused] = [&host::GRANTED, &host::REFUSED].map(|n| n.load(Ordering::Relaxed));
     println!("\nthreads with real-time scheduling: {granted}; refused: {refused}");

@@ -43,13 +43,35 @@ fn bulk_params() -> Params {
     }
 }
 
-fn port(names: &[String; 2], of: usize, loss: f64) -> Result<Faulty<AfPacket>, PortError> {
+/// Where two hosts are, and how they run: with processors of their own if they poll.
+#[derive(Clone, Copy)]
+pub(crate) struct Ends<'a> {
+    pub(crate) names: &'a [String; 2],
+    /// The share of frames that each port loses of those that come in.
+    pub(crate) loss: f64,
+    pub(crate) wait: Wait,
+}
+
+impl<'a> Ends<'a> {
+    const fn polling(names: &'a [String; 2], loss: f64) -> Self {
+        Self { names, loss, wait: Wait::Spin }
+    }
+
+    fn settle(&self, of: usize) {
+        if self.wait == Wait::Spin {
+            pin(of);
+        }
+    }
+}
+
+fn port(ends: &Ends<'_>, of: usize) -> Result<Faulty<AfPacket>, PortError> {
+    let Ends { names, loss, wait } = *ends;
     let params = AfPacketParams {
         interface: crate::INTERFACE.to_owned(),
         namespace: Some(names[of].clone()),
         station: Some(station(of)),
         groups: vec![],
-        wait: Wait::Spin,
+        wait,
         stamp: Stamp::User,
     };
     let port = AfPacket::open(&params)?;
@@ -73,7 +95,7 @@ fn host(of: usize, transport: Params, flows: Vec<Flow>) -> Host {
 }
 
 /// What came of a flow.
-struct Run {
+pub(crate) struct Run {
     nanos: f64,
     /// Messages that arrived whole, and in order, with the octets that were sent.
     delivered: u64,
@@ -85,14 +107,13 @@ struct Run {
 
 /// Carries out one flow from the first station to the second, which checks every octet.
 fn run(
-    names: &[String; 2],
+    ends: &Ends<'_>,
     transport: &Params,
-    loss: f64,
     pattern: Pattern,
     messages: u64,
     size_octets: usize,
 ) -> Run {
-    let [mut sending, mut receiving] = [0, 1].map(|of| port(names, of, loss).unwrap());
+    let [mut sending, mut receiving] = [0, 1].map(|of| port(ends, of).unwrap());
     let flow = Flow {
         id: FlowId(1),
         peer: station(1),
@@ -106,7 +127,7 @@ fn run(
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let receiver = scope.spawn(|| {
-            pin(1);
+            ends.settle(1);
             let (mut delivered, mut damaged) = (0, 0);
             let mut host = host(1, transport.clone(), vec![]);
             let ran =
@@ -128,7 +149,7 @@ fn run(
             (delivered, damaged)
         });
         let sender = scope.spawn(|| {
-            pin(0);
+            ends.settle(0);
             let mut answers = Vec::new();
             let mut host = host(0, transport.clone(), vec![flow]);
             let begun = clock::now();
@@ -153,16 +174,16 @@ fn run(
 }
 
 /// Bulk data of so many octets; its goodput in Gbit/s.
-fn bulk(names: &[String; 2], transport: &Params, loss: f64, octets: u64) -> (f64, Run) {
+pub(crate) fn bulk(ends: &Ends<'_>, transport: &Params, octets: u64) -> (f64, Run) {
     let size = TSDU.min(octets as usize);
     let messages = octets / size as u64;
-    let run = run(names, transport, loss, Pattern::Bulk, messages, size);
+    let run = run(ends, transport, Pattern::Bulk, messages, size);
     assert_eq!((run.delivered, run.damaged), (messages, 0), "exact, or it does not count");
     (octets as f64 * 8.0 / run.nanos, run)
 }
 
 /// An iperf3 server, ended when this is dropped.
-struct Server(Child);
+pub(crate) struct Server(Child);
 
 impl Drop for Server {
     fn drop(&mut self) {
@@ -177,16 +198,18 @@ fn within(namespace: &str) -> Command {
     command
 }
 
-fn iperf3(names: &[String; 2]) -> Option<Server> {
-    let server = ["chrt", "-f", "50", "iperf3", "-s", "-A", "1"];
+/// Starts one at the second end, `under` a program that says how it is scheduled.
+pub(crate) fn iperf3(names: &[String; 2], under: &[&str]) -> Option<Server> {
+    let server = [under, &["iperf3", "-s"]].concat();
     let child = within(&names[1]).args(server).stdout(Stdio::null()).spawn().ok()?;
     clock::sleep_until(clock::now() + Duration::from_millis(500));
     Some(Server(child))
 }
 
-/// What iperf3 received in a second, in Gbit/s.
-fn kernel_tcp(names: &[String; 2]) -> Option<f64> {
-    let client = ["chrt", "-f", "50", "iperf3", "-c", "10.0.0.2", "-A", "0", "-t", "1", "-f", "m"];
+/// What iperf3 received in so many seconds, in Gbit/s.
+pub(crate) fn kernel_tcp(names: &[String; 2], under: &[&str], seconds: u32) -> Option<f64> {
+    let seconds = seconds.to_string();
+    let client = [under, &["iperf3", "-c", "10.0.0.2", "-t", &seconds, "-f", "m"]].concat();
     let output = within(&names[0]).args(client).output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let line = text.lines().find(|line| line.contains("receiver"))?;
@@ -195,7 +218,7 @@ fn kernel_tcp(names: &[String; 2]) -> Option<f64> {
     words[unit - 1].parse::<f64>().ok().map(|mbits| mbits / 1e3)
 }
 
-fn offloads_off(names: &[String; 2]) -> bool {
+pub(crate) fn offloads_off(names: &[String; 2]) -> bool {
     let off = ["tso", "off", "gso", "off", "gro", "off", "sg", "off", "tx", "off", "rx", "off"];
     names.iter().all(|name| {
         let status = within(name).args(["ethtool", "-K", crate::INTERFACE]).args(off).status();
@@ -210,9 +233,14 @@ fn peak_memory() -> String {
     peak.map_or_else(|| "unknown".to_owned(), |text| text.trim().to_owned())
 }
 
+/// How iperf3 is run at either end where everybody has a processor of its own.
+const SCHEDULED: [[&str; 6]; 2] =
+    [["taskset", "-c", "0", "chrt", "-f", "50"], ["taskset", "-c", "1", "chrt", "-f", "50"]];
+
 fn rates(names: &[String; 2], rounds: usize) {
-    let server = iperf3(names);
-    let with_tcp = server.is_some() && kernel_tcp(names).is_some();
+    let server = iperf3(names, &SCHEDULED[1]);
+    let with_tcp = server.is_some() && kernel_tcp(names, &SCHEDULED[0], 1).is_some();
+    let ends = Ends::polling(names, 0.0);
     if !with_tcp {
         println!("skipped: iperf3 does not run here");
     }
@@ -225,9 +253,9 @@ fn rates(names: &[String; 2], rounds: usize) {
     let figures = in_turns(
         rounds,
         &mut [
-            &mut || kernel_tcp(names).unwrap_or(f64::NAN),
-            &mut || bulk(names, &bulk_params(), 0.0, BULK).0,
-            &mut || bulk(names, &checked, 0.0, BULK).0,
+            &mut || kernel_tcp(names, &SCHEDULED[0], 1).unwrap_or(f64::NAN),
+            &mut || bulk(&ends, &bulk_params(), BULK).0,
+            &mut || bulk(&ends, &checked, BULK).0,
             &mut || {
                 let ends = crate::pair(names, Bare::open);
                 let rate = rate_of(ends, frames, &frame);
@@ -243,14 +271,28 @@ fn rates(names: &[String; 2], rounds: usize) {
     }
 }
 
+/// How long replies took.
+fn answers(names: &[String; 2], checksum: bool) -> Vec<u64> {
+    // An AK is a frame of its own, and is sent before the reply.
+    let params = Params { checksum, acknowledge_every: 16, ..Params::lan() };
+    let pattern = Pattern::MaximumRateRequest { reply_octets: 100 };
+    run(&Ends::polling(names, 0.0), &params, pattern, ROUND_TRIPS as u64, 100).answers
+}
+
+/// One program alone, for a profiler: bulk data, or requests and replies.
+pub(crate) fn profile(names: &[String; 2], is_bulk: bool) {
+    let _ = offloads_off(names);
+    if is_bulk {
+        let gbits = bulk(&Ends::polling(names, 0.0), &bulk_params(), BULK).0;
+        println!("bulk {gbits:.2} Gbit/s");
+    } else {
+        println!("p50 {:.2} us", percentile(&mut answers(names, false), 0.5));
+    }
+}
+
 fn trips(names: &[String; 2], rounds: usize) {
     let half = |mut times: Vec<u64>| percentile(&mut times, 0.5);
-    let asked = |checksum| {
-        // An AK is a frame of its own, and is sent before the reply.
-        let params = Params { checksum, acknowledge_every: 16, ..Params::lan() };
-        let pattern = Pattern::MaximumRateRequest { reply_octets: 100 };
-        half(run(names, &params, 0.0, pattern, ROUND_TRIPS as u64, 100).answers)
-    };
+    let asked = |checksum| half(answers(names, checksum));
     let figures = in_turns(
         rounds,
         &mut [
@@ -277,7 +319,7 @@ const POLICIES: [(&str, Retransmission, RetransmissionTimer, u64); 5] = [
     ("selective, adaptive", Retransmission::Selective, RetransmissionTimer::Adaptive, 20),
 ];
 
-fn policy(place: usize) -> (&'static str, Params) {
+pub(crate) fn policy(place: usize) -> (&'static str, Params) {
     let (name, retransmission, retransmission_timer, milliseconds) = POLICIES[place];
     let retransmission_time = Duration::from_millis(milliseconds);
     let params = Params {
@@ -293,7 +335,7 @@ fn policy(place: usize) -> (&'static str, Params) {
 fn transfers(names: &[String; 2]) {
     println!("\ntransfers, with checksum; every octet is compared; loss each way");
     let transfer = |name: &str, params: &Params, octets: u64, loss: f64| {
-        let (goodput, run) = bulk(names, params, loss, octets);
+        let (goodput, run) = bulk(&Ends::polling(names, loss), params, octets);
         println!(
             "  {name:<20} {octets:>13} octets, loss {loss:>5}: exact, {:>8.1} Mbit/s, {} DTs again",
             goodput * 1e3,
