@@ -1,6 +1,7 @@
 //! The list of clauses of ISO 8073 that the class 4 code and its tests cite, kept in `tests/clauses.md`.
 //!
-//! A clause counts where a comment or a message names it by its number. `BLESS=1` rewrites the list.
+//! A clause counts where a comment, a message or a dialogue names it by its number. `BLESS=1` rewrites the
+//! list.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -27,7 +28,10 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     for path in entries.map(|entry| entry.unwrap().path()) {
         if path.is_dir() {
             files(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
+        } else if path
+            .extension()
+            .is_some_and(|extension| extension == "rs" || extension == "dialogue")
+        {
             found.push(path);
         }
     }
@@ -37,7 +41,8 @@ fn read(root: &Path, path: &Path, cited: &mut BTreeMap<Vec<u32>, Cited>) {
     let text = std::fs::read_to_string(path).unwrap();
     let name = path.strip_prefix(root).unwrap().display().to_string();
     let mut in_tests = name.starts_with("tests/") || name.ends_with("tests.rs");
-    let mut function = String::new();
+    // A dialogue is a test under the name of its file.
+    let mut function = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     for line in text.lines() {
         in_tests |= line == "#[cfg(test)]";
         let head = line.trim_start().strip_prefix("fn ");
@@ -61,22 +66,30 @@ fn the_list_of_clauses_is_what_code_and_tests_cite() {
     let mut paths = Vec::new();
     files(&root.join("src/tp4"), &mut paths);
     files(&root.join("tests/it"), &mut paths);
+    files(&root.join("tests/dialogues"), &mut paths);
     let mut cited = BTreeMap::new();
     paths.iter().for_each(|path| read(root, path, &mut cited));
     let mut list =
         "# Clauses of ISO 8073 in the class 4 code\n\nMade from the clause numbers that \
-        `src/tp4` and its tests cite; `cargo xtask bless` makes it anew.\n\n\
+        `src/tp4` and its tests cite; `cargo xtask bless` makes it anew. Names \
+        with hyphens are dialogues.\n\n\
         | clause | code | tests that cite it |\n|---|---|---|\n"
             .to_owned();
-    for (clause, Cited { code, tests }) in &cited {
-        let clause: Vec<_> = clause.iter().map(u32::to_string).collect();
-        let joined = |names: &BTreeSet<String>| {
+    let mut untested = 0;
+    for (number, Cited { code, tests }) in &cited {
+        let clause: Vec<_> = number.iter().map(u32::to_string).collect();
+        let below =
+            |numbers: &Vec<u32>| numbers.len() > number.len() && numbers.starts_with(number);
+        let is_tested_below = cited.iter().any(|(n, it)| below(n) && !it.tests.is_empty());
+        untested += usize::from(tests.is_empty() && !is_tested_below);
+        let none = if is_tested_below { "those below" } else { "–" };
+        let joined = |names: &BTreeSet<String>, none: &str| {
             let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
-            if names.is_empty() { "–".to_owned() } else { names.join(", ") }
+            if names.is_empty() { none.to_owned() } else { names.join(", ") }
         };
-        let _ = writeln!(list, "| {} | {} | {} |", clause.join("."), joined(code), joined(tests));
+        let (code, tests) = (joined(code, "–"), joined(tests, none));
+        let _ = writeln!(list, "| {} | {code} | {tests} |", clause.join("."));
     }
-    let untested = cited.values().filter(|cited| cited.tests.is_empty()).count();
     println!("seen: {} clauses cited, {untested} of them by no test", cited.len());
     let path = root.join("tests/clauses.md");
     if std::env::var_os("BLESS").is_some() {

@@ -3,6 +3,7 @@
 
 mod clauses;
 mod corpus;
+mod dialogue;
 mod entry;
 mod hosts;
 mod lone;
