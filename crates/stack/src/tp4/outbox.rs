@@ -221,6 +221,59 @@ fn joined(before: &Waiting, last: &Waiting, nsdu_octets: usize) -> Option<Nsdu> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wire::addr::Mac;
+
+    /// Says these TPDUs, each joined to the one before where that may be; how many NSDUs they fill.
+    fn nsdus(tpdus: &[(u32, &[u8], usize)], nsdu_octets: usize) -> usize {
+        let mut outbox = Outbox::default();
+        for (station, head, data_octets) in tpdus {
+            let mut packet = Packet::new(Bytes::from(vec![7; *data_octets]));
+            packet.prepend(head);
+            outbox.send(Address::Station(Mac::local(*station)), packet);
+            outbox.join_last(nsdu_octets);
+        }
+        let before: usize = tpdus.iter().map(|(_, head, data)| head.len() + data).sum();
+        let sent: Vec<_> = std::iter::from_fn(|| outbox.pop()).collect();
+        let octets = sent.iter().map(|said| match said {
+            Output::Send(nsdu) => nsdu.packet.len(),
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(octets.sum::<usize>(), before, "nothing is lost and nothing is said twice");
+        sent.len()
+    }
+
+    /// An AK in the normal format to this reference.
+    const fn ak(to: u8) -> [u8; 5] {
+        [4, 0x68, 0, to, 0]
+    }
+
+    /// A DT in the normal format to this reference.
+    const fn dt(to: u8) -> [u8; 5] {
+        [4, 0xF0, 0, to, 0x80]
+    }
+
+    #[test]
+    fn tpdus_are_joined_as_the_standard_allows() {
+        // ISO 8073 6.4.2: those without user data, each of another connection, then one that may have some.
+        assert_eq!(nsdus(&[(1, &ak(1), 0), (1, &dt(1), 9)], 100), 1);
+        assert_eq!(nsdus(&[(1, &ak(1), 0), (1, &ak(2), 0), (1, &ak(3), 0)], 100), 1);
+        assert_eq!(nsdus(&[(1, &ak(1), 0), (1, &ak(2), 0), (1, &ak(1), 0)], 100), 2);
+        assert_eq!(nsdus(&[(1, &dt(1), 0), (1, &ak(2), 0)], 100), 2, "a DT comes last");
+        assert_eq!(nsdus(&[(1, &ak(1), 0), (2, &ak(2), 0)], 100), 2, "two stations");
+    }
+
+    #[test]
+    fn what_is_joined_fits_the_nsdu_and_the_room_for_headers() {
+        assert_eq!(nsdus(&[(1, &ak(1), 0), (1, &dt(1), 90)], 100), 1);
+        assert_eq!(nsdus(&[(1, &ak(1), 0), (1, &dt(1), 91)], 100), 2);
+        // An AK of 43 octets with a parameter of 36: 43 + 5 = 48.
+        let mut long = [0; 43];
+        long[..7].copy_from_slice(&[42, 0x68, 0, 1, 0, 0x3F, 36]);
+        assert_eq!(nsdus(&[(1, &long, 0), (1, &dt(2), 9)], 100), 1);
+        let mut longer = [0; 44];
+        longer[..7].copy_from_slice(&[43, 0x68, 0, 1, 0, 0x3F, 37]);
+        assert_eq!(nsdus(&[(1, &longer, 0), (1, &dt(2), 9)], 100), 2);
+    }
 
     #[test]
     fn what_waits_takes_one_cache_line() {

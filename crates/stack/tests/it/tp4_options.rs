@@ -312,3 +312,18 @@ fn a_cc_that_may_not_be_ends_in_a_dr_with_the_reason() {
         assert_eq!(lines, [dr, format!("Disconnect: {told}")], "{class:02x} {parameters:?}");
     }
 }
+
+#[test]
+fn a_number_of_the_normal_format_waits_until_no_old_dt_can_live() {
+    // ISO 8073 12.2.3.5: 128 numbers less a window of 15 may be in use within M, 500 ms.
+    let mut lone = Lone::open(Params::lan());
+    for number in 0..113 {
+        assert_eq!(lone.send(b"x").len(), 1, "{number}");
+        lone.pass(1);
+        lone.hear(&ak(number + 1, 8));
+    }
+    assert_eq!(lone.send(b"y"), NOTHING, "number 0 was sent 113 ms ago");
+    assert_eq!(lone.pass(500 - 113 - 1), NOTHING);
+    assert_eq!(lone.pass(1), ["TP DT 0x0707 nr=113 eot 1 octets"], "M");
+    assert_eq!(lone.entity.counters().number_waits, 1);
+}

@@ -40,6 +40,51 @@ fn every_tpdu_reads_and_writes_back() {
 }
 
 #[test]
+fn every_parameter_reads_and_is_put_together_again() {
+    // ISO 8073 13.3.4 to 13.12.4, and 8F and F2 of the 1995 edition.
+    let cr = [
+        ("c0 01 0a", "tpdu-size=1024"),
+        ("c1 02 0001", "calling=0001"),
+        ("c2 02 0002", "called=0002"),
+        ("c3 02 1234", "checksum=1234"),
+        ("c4 01 01", "version=1"),
+        ("c5 03 010203", "protection=010203"),
+        ("c6 01 03", "options=03"),
+        ("c7 02 2030", "alternatives=2030"),
+        ("85 02 000a", "ack-time=10ms"),
+        ("86 03 060507", "error-rate=060507"),
+        ("87 02 0001", "priority=1"),
+        ("88 08 0001000200030004", "transit-delay=1,2,3,4ms"),
+        ("89 0c 000102030405060708090a0b", "throughput=000102030405060708090a0b"),
+        ("8b 02 0014", "reassignment-time=20s"),
+        ("f0 01 08", "preferred-size=1024"),
+        ("f0 02 0100", "preferred-size=32768"),
+        ("f2 04 000003e8", "inactivity-time=1000ms"),
+        ("8a 02 0001", "?8a=0001"),
+        ("c4 02 0101", "?c4=0101"),
+    ];
+    let others = [
+        (Kind::Er, "c1 02 04f0", "invalid=04f0"),
+        (Kind::Dr, "e0 02 0102", "information=0102"),
+        (Kind::Ak, "8a 02 0001", "subsequence=1"),
+        (Kind::Ak, "8c 08 0000000200010003", "confirms=2/1/3"),
+        (Kind::Ak, "8f 04 00020003", "selective=00020003"),
+        (Kind::Dt, "e0 00", "?e0="),
+        (Kind::Dr, "c0 01 0a", "?c0=0a"),
+    ];
+    for (kind, octets, line) in
+        cr.map(|(octets, line)| (Kind::Cr, octets, line)).iter().chain(&others)
+    {
+        let octets = hex(octets);
+        let parameter = Parameter::decode(*kind, octets[0], &octets[2..]);
+        assert_eq!(parameter.to_string(), *line);
+        let mut again = ParameterBuffer::new();
+        again.push(&parameter).unwrap();
+        assert_eq!(again.parameters(*kind).octets(), octets, "{line}");
+    }
+}
+
+#[test]
 fn an_odd_parameter_does_not_turn_a_normal_dt_into_an_extended_one() {
     // A normal DT with a checksum, and one whose length indicator is an extended DT's.
     check("08 f0 0202 05 c3 02 0000", "TP DT 0x0202 nr=5 checksum 0 octets");

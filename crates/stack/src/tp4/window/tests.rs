@@ -83,6 +83,24 @@ fn a_number_of_the_normal_format_comes_back_only_after_a_lifetime() {
 }
 
 #[test]
+fn a_dt_sent_again_keeps_its_own_number_from_coming_back() {
+    let lifetime = Duration::from_secs(1);
+    let at = |seconds: u64| Instant::from_nanos(seconds * 1_000_000_000);
+    let mut window = send_window(15);
+    window.take_new(at(0), 10);
+    window.take_new(at(1), 10);
+    window.take_again(at(50), 1);
+    for number in 2..113 {
+        window.acknowledge(number - 1, 0, 15);
+        window.take_new(at(60), 10);
+    }
+    assert_eq!(window.reusable_at(lifetime), Some(at(1)), "number 0 was sent at 0");
+    window.acknowledge(113, 0, 15);
+    window.take_new(at(61), 10);
+    assert_eq!(window.reusable_at(lifetime), Some(at(51)), "number 1 was sent again at 50");
+}
+
+#[test]
 fn acks_out_of_sequence_change_nothing() {
     let mut window = send_window(8);
     assert_eq!(numbers(&mut window).len(), 8);
@@ -116,8 +134,15 @@ fn an_ak_that_opens_or_repeats_is_news_and_one_that_acknowledges_is_not() {
     assert_eq!(news(&mut window, 2, 1, 3), News::None, "a reduction is no opening");
     assert_eq!(news(&mut window, 2, 1, 4), News::Opened, "12.2.3.9 c: it had been 9");
     assert_eq!(news(&mut window, 2, 1, 4), News::Duplicate, "12.2.3.9 a");
-    assert_eq!(news(&mut window, 3, 0, 0), News::None);
-    assert_eq!(news(&mut window, 3, 0, 1), News::Opened, "12.2.3.9 b: it had been closed");
+    assert_eq!(news(&mut window, 2, 2, 4), News::None, "equal credit raises nothing");
+    // The highest edge was 9, three beyond this one.
+    assert_eq!(news(&mut window, 3, 0, 3), News::None);
+    assert_eq!(news(&mut window, 3, 0, 3), News::Duplicate, "what was reduced is not made up for");
+    assert_eq!(news(&mut window, 3, 0, 6), News::Opened, "12.2.3.9 c");
+    assert_eq!(news(&mut window, 4, 0, 5), News::None);
+    assert_eq!(news(&mut window, 4, 0, 5), News::None, "at 9 again");
+    assert_eq!(news(&mut window, 5, 0, 0), News::None);
+    assert_eq!(news(&mut window, 5, 0, 1), News::Opened, "12.2.3.9 b: it had been closed");
 }
 
 #[test]
@@ -128,6 +153,9 @@ fn what_is_retained_is_bounded_whatever_credit_the_peer_gives() {
     let sent = std::iter::from_fn(|| window.take_new(Instant::ZERO, 30).map(|(n, _)| n));
     // Three pieces are 90 octets; the one that crosses 100 is still sent.
     assert_eq!(sent.count(), 4);
+    window.acknowledge(4, 0, 65_535);
+    let sent = std::iter::from_fn(|| window.take_new(Instant::ZERO, 30).map(|(n, _)| n));
+    assert_eq!(sent.count(), 4, "what is acknowledged is not retained");
 }
 
 #[test]

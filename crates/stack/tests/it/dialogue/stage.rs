@@ -7,7 +7,7 @@ use crate::lone::{PEER, station};
 use bytes::Bytes;
 use core::time::Duration;
 use stack::machine::{Machine, Output};
-use stack::tp4::{Acknowledgement, Endpoint, Entity, Indication, Nsdu, Params, Request};
+use stack::tp4::{Acknowledgement, Endpoint, Entity, Indication, Note, Nsdu, Params, Request};
 use std::collections::VecDeque;
 use wire::packet::Packet;
 use wire::time::Instant;
@@ -26,6 +26,8 @@ pub(super) struct Stage {
     /// TPDUs sent and not yet expected by a line: the station, and whether it shares the NSDU before.
     sent: VecDeque<(u32, bool, Vec<String>)>,
     told: VecDeque<Vec<String>>,
+    /// What watchers were told since the last line that did something; it need not be expected.
+    noted: VecDeque<Note>,
     /// The NSDU of the peer being put together.
     nsdu: Option<(u32, Vec<u8>)>,
     is_untouched: bool,
@@ -40,6 +42,7 @@ impl Stage {
             endpoint: None,
             sent: VecDeque::new(),
             told: VecDeque::new(),
+            noted: VecDeque::new(),
             nsdu: None,
             is_untouched: true,
         }
@@ -50,8 +53,9 @@ impl Stage {
         let Some((verb, rest)) = words.split_first() else { return Ok(()) };
         let (verb, number) = verb.split_once('@').unwrap_or((verb, "1"));
         let number = small(number)?;
-        if !matches!(verb, "sends" | "with" | "told") {
+        if !matches!(verb, "sends" | "with" | "told" | "noted") {
             self.nothing_is_left()?;
+            self.noted.clear();
         }
         let untouched = core::mem::replace(&mut self.is_untouched, false);
         match (verb, rest) {
@@ -75,6 +79,7 @@ impl Stage {
             ("sends", _) => self.sends(number, false, rest),
             ("with", _) => self.sends(number, true, rest),
             ("told", _) => self.is_told(rest),
+            ("noted", [what, detail]) => self.is_noted(what, detail),
             ("pass", _) => self.pass(duration(rest)?),
             ("expire", [timer, after, time @ ..]) if after == "after" => {
                 self.expire(timer, duration(time)?)
@@ -220,7 +225,7 @@ impl Stage {
                     }
                     self.told.push_back(of_indication(&indication));
                 }
-                Output::Note(_) => {}
+                Output::Note(note) => self.noted.push_back(note),
             }
         }
         Ok(())
@@ -291,6 +296,18 @@ impl Stage {
             return Ok(());
         }
         Err(format!("the user is told {}", found.join(" ")))
+    }
+
+    fn is_noted(&mut self, what: &str, detail: &str) -> Done {
+        let found = self.noted.pop_front().ok_or("nothing is noted")?;
+        let (name, found) = match found {
+            Note::SentAgain { endpoint, kind } if Some(endpoint) == self.endpoint => {
+                ("SentAgain", format!("{kind:?}"))
+            }
+            Note::SentAgain { .. } => ("SentAgain", "of another connection".to_owned()),
+            Note::Discarded { reason, .. } => ("Discarded", format!("\"{reason}\"")),
+        };
+        same(&format!("{what} {detail}"), &format!("{name} {found}"))
     }
 
     fn count(&self, name: &str, count: &str) -> Done {
