@@ -183,9 +183,11 @@ fn the_token_never_comes_later_than_the_timed_token_bound() {
             station_delay: micros(20),
             ..params(stations as usize)
         };
+        let holds = vec![holding_time + FRAME; stations as usize];
+        let bound = bus.longest_rotation(&holds, FRAME);
         let pass = Duration::from_nanos(17_600) + bus.station_delay;
         let target = target_rotation_times.into_iter().max().unwrap_or_default();
-        let bound = target + FRAME + stations * (holding_time + FRAME + pass);
+        assert_eq!(bound, target + FRAME + stations * (holding_time + FRAME + pass));
         let mean = Duration::from_micros(20 + random.below(400));
         let seed = random.below(u64::MAX);
         let talker = |n| match n % 3 {

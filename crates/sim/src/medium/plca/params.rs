@@ -82,11 +82,22 @@ impl Params {
     /// frame behind others of its own station waits in turn for each.
     #[must_use]
     pub fn longest_access(&self, frame_octets: usize) -> Duration {
-        let stations = self.positions_metres.len() as u64;
-        let others = u32::try_from(stations.saturating_sub(1)).unwrap_or(u32::MAX);
+        let others = self.positions_metres.len().saturating_sub(1);
+        self.longest_access_behind(&vec![Some(frame_octets); others])
+    }
+
+    /// As [`Params::longest_access`], where each of the other stations has frames of no more octets
+    /// than its own entry says, or none at all.
+    #[must_use]
+    pub fn longest_access_behind(&self, others: &[Option<usize>]) -> Duration {
+        let stations = others.len() as u64 + 1;
         let nobody = self.node_count.saturating_sub(stations) * self.opportunity_bits;
         let missed = self.opportunity_bits.max(FRAMING.gap_bits);
-        bits(missed + self.beacon_bits + nobody) + others * self.longest_opportunity(frame_octets)
+        let turn = |longest: &Option<usize>| match longest {
+            Some(octets) => self.longest_opportunity(*octets).max(bits(self.opportunity_bits)),
+            None => bits(self.opportunity_bits),
+        };
+        bits(missed + self.beacon_bits + nobody) + others.iter().map(turn).sum::<Duration>()
     }
 
     /// Each place on the pair as the time a signal takes from its end, in whole nanoseconds.

@@ -25,6 +25,7 @@
 //! successor, who follows, resolve contention), the claiming of a lost token, request with response,
 //! bit errors, and a station that is alone and keeps the token: it passes it to itself.
 
+mod bound;
 mod params;
 mod statistics;
 

@@ -32,6 +32,7 @@
 //! A station does not serve its more important frames first: what it hands over first goes first.
 //! Under early release, reservations in frames that are not back yet come too late for the token.
 
+mod bound;
 mod circle;
 mod params;
 mod priority;
