@@ -5,6 +5,7 @@
 //! `f64`.
 #![forbid(unsafe_code)]
 
+pub mod batches;
 pub mod compare;
 pub mod histogram;
 pub mod interval;
