@@ -1,11 +1,14 @@
 //! From samples to a report: for each point and flow what was found, and how sure that is.
 //!
 //! A replication gives one value of each quantity; the interval is Student's t over replications,
-//! which are independent by construction. Quantiles far out are taken of all replications together,
+//! which are independent by construction. A single replication has an interval by batch means within
+//! it, where it is long enough. Quantiles far out are taken of all replications together,
 //! with the interval of their order statistics. Bias: messages of one run are correlated, so the
 //! intervals of pooled quantiles and of shares are too narrow under heavy load.
 
-use crate::sample::{FlowSample, Sample};
+use crate::bound::{Bound, Reason, assumptions, bounds};
+use crate::sample::{FlowSample, Sample, Within};
+use crate::scenario::Point;
 use core::time::Duration;
 use serde::Serialize;
 use stats::histogram::Histogram;
@@ -104,6 +107,9 @@ pub struct PointReport {
     pub incomplete: u64,
     /// Flow by flow, in the order of the scenario.
     pub flows: Vec<FlowReport>,
+    /// What the bounds of its flows rest on, if there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub assumptions: Option<&'static str>,
     /// The sums of what media and faults counted.
     pub counts: BTreeMap<String, u64>,
 }
@@ -115,12 +121,21 @@ pub struct FlowReport {
     pub name: String,
     /// The quantities that could be found, in the order of [`QUANTITIES`].
     pub quantities: Vec<Found>,
+    /// Of a single replication: its mean delay, or response, with an interval from within the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub within: Option<Within>,
     /// Far quantiles of the delay of all replications together.
     pub delay_pooled: Vec<PooledQuantile>,
     /// Far quantiles of the response of all replications together.
     pub response_pooled: Vec<PooledQuantile>,
     /// The deadline, if there is one.
     pub deadline_ns: Option<u64>,
+    /// The longest that a message can take in theory, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bound_ns: Option<u64>,
+    /// Why theory gives no bound, where it was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_bound: Option<Reason>,
     /// How long the slowest message, or answer, took of all replications.
     pub longest_ns: Option<u64>,
     /// How probably a message, or its answer, misses its deadline.
@@ -257,7 +272,31 @@ fn point_report(point: usize, mut samples: Vec<&Sample>, level: f64) -> PointRep
         replications: samples.len() as u64,
         incomplete: samples.iter().filter(|sample| !sample.complete).count() as u64,
         flows,
+        assumptions: None,
         counts,
+    }
+}
+
+impl Report {
+    /// With what theory says of the flows of each point beside what was found.
+    #[must_use]
+    pub fn with_bounds(mut self, points: &[Point]) -> Self {
+        for found in &mut self.points {
+            let Some(point) = points.get(found.point) else { continue };
+            let bounds = bounds(&point.scenario);
+            for (flow, asked) in point.scenario.flows.iter().zip(bounds) {
+                let Some(flow) = found.flows.iter_mut().find(|it| it.name == flow.name) else {
+                    continue;
+                };
+                match asked {
+                    Bound::Longest(longest) => flow.bound_ns = Some(wire::time::nanos(longest)),
+                    Bound::None(reason) => flow.no_bound = Some(reason),
+                }
+            }
+            let is_any = found.flows.iter().any(|flow| flow.bound_ns.is_some());
+            found.assumptions = assumptions(&point.scenario.medium).filter(|_| is_any);
+        }
+        self
     }
 }
 
@@ -278,9 +317,12 @@ fn flow_report(name: &str, flows: &[FlowSample], level: f64) -> FlowReport {
             .iter()
             .filter_map(|quantity| found(quantity, flows, level))
             .collect(),
+        within: single(flows).and_then(|flow| flow.within),
         delay_pooled: pooled(flows.iter().map(|flow| &flow.delay), level),
         response_pooled: pooled(flows.iter().map(|flow| &flow.response), level),
         deadline_ns: flows.iter().find_map(|flow| flow.deadline_ns),
+        bound_ns: None,
+        no_bound: None,
         longest_ns: flows.iter().filter_map(|it| it.response.max_ns.or(it.delay.max_ns)).max(),
         missed: missed.map(|missed| probability(missed, sum(FlowSample::judged))),
         lost: probability(sum(|flow| flow.lost), sum(|flow| flow.sent)),
@@ -296,6 +338,11 @@ fn flow_report(name: &str, flows: &[FlowSample], level: f64) -> FlowReport {
         warmup_too_short: sum(|flow| u64::from(flow.warmup_too_short)),
         ends,
     }
+}
+
+/// The only one, if it is.
+const fn single(flows: &[FlowSample]) -> Option<&FlowSample> {
+    if let [flow] = flows { Some(flow) } else { None }
 }
 
 fn found(quantity: &Quantity, flows: &[FlowSample], level: f64) -> Option<Found> {

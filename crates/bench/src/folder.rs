@@ -14,7 +14,7 @@ use crate::sample::{End, Line, Sample};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{self, BufRead as _, BufReader, Write};
+use std::io::{self, BufRead as _, BufReader, Seek as _, Write};
 use std::path::{Path, PathBuf};
 
 /// Where the numbers of a folder come from.
@@ -116,6 +116,28 @@ impl Folder {
         Ok(Self { path, writer })
     }
 
+    /// Opens a folder again whose first samples stay: what stands behind them is cut off, and what
+    /// comes now is written there.
+    ///
+    /// # Errors
+    /// Where its samples cannot be read or written, or are fewer.
+    pub fn reopen(path: &Path, kept: usize) -> io::Result<Self> {
+        let file = path.join("samples.ndjson");
+        let text = fs::read(&file)?;
+        let ends = text.iter().enumerate().filter(|(_, octet)| **octet == b'\n');
+        let end = match kept.checked_sub(1) {
+            None => Some(0),
+            Some(last) => ends.map(|(place, _)| place + 1).nth(last),
+        };
+        let Some(end) = end else {
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "there are fewer samples"));
+        };
+        let mut file = fs::OpenOptions::new().write(true).open(file)?;
+        file.set_len(end as u64)?;
+        file.seek(io::SeekFrom::End(0))?;
+        Ok(Self { path: path.to_owned(), writer: Writer::new(file) })
+    }
+
     /// Where it is.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -190,6 +212,17 @@ pub enum ReadError {
         /// Why.
         error: serde_json::Error,
     },
+}
+
+/// Reads where the numbers of a folder come from.
+///
+/// # Errors
+/// Where its `run.json` cannot be read, or is malformed.
+pub fn provenance(folder: &Path) -> Result<Provenance, ReadError> {
+    let path = folder.join("run.json");
+    let text =
+        fs::read_to_string(&path).map_err(|error| ReadError::Io { path: path.clone(), error })?;
+    serde_json::from_str(&text).map_err(|error| ReadError::Line { path, line: 1, error })
 }
 
 /// Reads a result folder, or a file of samples.
@@ -281,6 +314,28 @@ mod tests {
         let results = read(&path).unwrap();
         assert_eq!(results.samples.len(), 1);
         assert!(!results.end.complete && results.end.error.is_some());
+    }
+
+    #[test]
+    fn a_folder_that_is_opened_again_keeps_its_first_samples_and_ends_anew() {
+        let root = tempfile::tempdir().unwrap();
+        let whole = |count: u64| {
+            let mut folder = Folder::create(root.path(), "x", "", &provenance()).unwrap();
+            (0..count).for_each(|it| folder.sample(&sample(it)).unwrap());
+            folder
+        };
+        let end = End { complete: true, error: None };
+        let expected = whole(3).end(end.clone()).unwrap();
+        let cut_off = whole(2).path().to_owned();
+        assert!(!read(&cut_off).unwrap().end.complete);
+        let mut folder = Folder::reopen(&cut_off, 1).unwrap();
+        folder.sample(&sample(1)).unwrap();
+        folder.sample(&sample(2)).unwrap();
+        folder.end(end).unwrap();
+        let octets = |path: &Path| fs::read(path.join("samples.ndjson")).unwrap();
+        assert!(octets(&cut_off) == octets(&expected));
+        assert_eq!(super::provenance(&cut_off).unwrap(), provenance());
+        assert!(Folder::reopen(&cut_off, 9).is_err());
     }
 
     #[test]

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod analysis;
+pub mod bound;
 pub mod collect;
 pub mod compare;
 mod counters;
@@ -20,6 +21,7 @@ pub mod scenario;
 pub mod scenarios;
 pub mod session;
 pub mod transfer;
+pub mod verdict;
 
 /// The version of this program, as samples and result folders tell it.
 pub const PROGRAM_VERSION: &str = env!("CARGO_PKG_VERSION");

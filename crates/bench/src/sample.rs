@@ -86,6 +86,9 @@ pub struct FlowSample {
     pub missed: Option<u64>,
     /// From when a message was due to its arrival.
     pub delay: Distribution,
+    /// The mean delay (of requests: response) with its interval from within this run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<Within>,
     /// From when a message was handed to the service to its arrival.
     pub delay_from_sent: Distribution,
     /// From when a request was due to the arrival of its answer.
@@ -109,6 +112,19 @@ impl FlowSample {
     pub const fn judged(&self) -> u64 {
         self.sent + self.not_taken
     }
+}
+
+/// A mean from within one run, by batch means: for a single long run, which has no other interval.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Within {
+    /// The mean of the batches.
+    pub mean_ns: f64,
+    /// Half the width of its interval.
+    pub half_width_ns: f64,
+    /// The confidence.
+    pub level: f64,
+    /// How many batches, of which von Neumann's ratio shows no correlation.
+    pub batches: u64,
 }
 
 /// How a connection ended.

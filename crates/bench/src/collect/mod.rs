@@ -8,10 +8,12 @@
 //! What a service says of its messages is held against what arrived: none may be lost that it said
 //! was delivered.
 
-use crate::sample::{Distribution, Ending, FlowSample};
+use crate::sample::{Distribution, Ending, FlowSample, Within};
 use core::time::Duration;
 use stack::load::{Event, FlowId, Record};
+use stats::batches::Batches;
 use stats::histogram::Histogram;
+use stats::interval::batch_means;
 use stats::warmup::{self, mser5};
 use std::collections::{BTreeMap, VecDeque};
 use wire::time::{Instant, nanos};
@@ -135,6 +137,8 @@ struct Gathering {
     delay: Histogram,
     delay_from_sent: Histogram,
     response: Histogram,
+    /// Delays, or responses, in the order of their arrival.
+    batches: Batches,
     octets: u64,
     first_due: Option<Instant>,
     last_arrival: Option<Instant>,
@@ -171,6 +175,7 @@ impl Gathering {
             delay: Histogram::new(),
             delay_from_sent: Histogram::new(),
             response: Histogram::new(),
+            batches: Batches::new(),
             octets: 0,
             first_due: None,
             last_arrival: None,
@@ -278,6 +283,7 @@ impl Gathering {
         }
         let took = at.since(planned);
         self.response.record(took);
+        self.batches.add(nanos(took) as f64);
         self.late += u64::from(self.watched.deadline.is_some_and(|most| took > most));
     }
 
@@ -300,6 +306,9 @@ impl Gathering {
         }
         let delay = at.since(planned);
         self.delay.record(delay);
+        if !self.watched.is_answered {
+            self.batches.add(nanos(delay) as f64);
+        }
         self.delay_from_sent.record(at.since(sent));
         let is_late = self.watched.deadline.is_some_and(|most| delay > most);
         self.late += u64::from(is_late && !self.watched.is_answered);
@@ -347,6 +356,7 @@ impl Gathering {
             deadline_ns: self.watched.deadline.map(nanos),
             missed,
             delay: Distribution::from(&self.delay),
+            within: within(&self.batches),
             delay_from_sent: Distribution::from(&self.delay_from_sent),
             response: Distribution::from(&self.response),
             delivered_octets: self.octets,
@@ -356,6 +366,20 @@ impl Gathering {
             end: self.end,
         }
     }
+}
+
+/// The confidence of intervals from within a run.
+const LEVEL: f64 = 0.95;
+
+/// The mean of a run with its interval, where the run is long enough for its correlation.
+fn within(batches: &Batches) -> Option<Within> {
+    let found = batch_means(&batches.means(), LEVEL).ok()?;
+    Some(Within {
+        mean_ns: found.mean,
+        half_width_ns: found.half_width,
+        level: found.level,
+        batches: found.n,
+    })
 }
 
 /// Which messages have arrived: a bit each for the latest million, so that memory is bounded. Older

@@ -7,9 +7,11 @@
 
 mod medium;
 mod parallel;
+mod sequential;
 mod stations;
 
-pub use parallel::{Plan, run_all};
+pub use parallel::{Made, Plan, all_runs, run_all, run_these};
+pub use sequential::{Ended, Goal, Look, run_until};
 
 use crate::collect::Clocks;
 use crate::counters::{add_messaging, add_network};

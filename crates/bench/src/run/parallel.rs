@@ -19,6 +19,9 @@ pub struct Plan {
     pub jobs: usize,
 }
 
+/// Runs that were made before, by point and replication.
+pub type Made = BTreeMap<(usize, u64), Sample>;
+
 /// Makes every run of a study and hands its samples to `each`, point by point and replication by
 /// replication whatever the threads do, until `each` breaks off. Where `stop` is set, runs end
 /// early and are told as incomplete, and no further ones begin.
@@ -29,17 +32,38 @@ pub fn run_all(
     study: &Study,
     plan: Plan,
     stop: &AtomicBool,
-    mut each: impl FnMut(Sample) -> ControlFlow<()>,
+    each: impl FnMut(Sample) -> ControlFlow<()>,
 ) -> Result<(), RunError> {
-    let scenario_hash = hash(study.source.text.get(..study.source.file_octets).unwrap_or_default());
-    let runs: Vec<(usize, u64)> = study
-        .points
-        .iter()
+    let runs = all_runs(study, plan);
+    run_these(study, &runs, &Made::new(), plan.jobs, stop, each)
+}
+
+/// Every run of a study in its order: its point and its replication.
+#[must_use]
+pub fn all_runs(study: &Study, plan: Plan) -> Vec<(usize, u64)> {
+    let points = study.points.iter();
+    points
         .flat_map(|point| {
             let replications = plan.replications.unwrap_or(point.scenario.replications);
             (0..replications).map(|replication| (point.index, replication))
         })
-        .collect();
+        .collect()
+}
+
+/// Makes these runs but for those that were made before, and hands all their samples to `each` in
+/// this order, as [`run_all`] does.
+///
+/// # Errors
+/// As [`run_all`].
+pub fn run_these(
+    study: &Study,
+    runs: &[(usize, u64)],
+    made: &Made,
+    jobs: usize,
+    stop: &AtomicBool,
+    mut each: impl FnMut(Sample) -> ControlFlow<()>,
+) -> Result<(), RunError> {
+    let scenario_hash = hash(study.source.text.get(..study.source.file_octets).unwrap_or_default());
     let next = AtomicUsize::new(0);
     let abandoned = AtomicBool::new(false);
     let is_interrupted = || stop.load(Ordering::Relaxed) || abandoned.load(Ordering::Relaxed);
@@ -47,15 +71,20 @@ pub fn run_all(
         while !is_interrupted() {
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some((point, replication)) = runs.get(index) else { break };
-            let mut watch = Watch { tap: &mut |_| {}, is_interrupted: &is_interrupted };
-            let point = &study.points[*point];
-            let result = run_watched(point, &scenario_hash, *replication, &mut watch);
+            let result = match made.get(&(*point, *replication)) {
+                Some(sample) => Ok(sample.clone()),
+                None => {
+                    let mut watch = Watch { tap: &mut |_| {}, is_interrupted: &is_interrupted };
+                    let point = &study.points[*point];
+                    run_watched(point, &scenario_hash, *replication, &mut watch)
+                }
+            };
             if results.send((index, result)).is_err() {
                 break;
             }
         }
     };
-    let jobs = plan.jobs.clamp(1, runs.len().max(1));
+    let jobs = jobs.clamp(1, runs.len().max(1));
     thread::scope(|scope| {
         let (sender, results) = mpsc::sync_channel(jobs);
         for _ in 0..jobs {

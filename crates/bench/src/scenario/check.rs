@@ -1,13 +1,14 @@
 //! What one key alone does not show: names that must exist, sizes that must fit, loads that must
 //! not exceed the medium.
 
+use super::feasible;
 use super::fields::Placed;
 use super::medium::MOST_SWITCHES;
 use super::network::LONGEST_LIFETIME;
 use super::problem::{Problem, meant};
 use super::{
     Background, Flow, LLC_OCTETS, Medium, Pattern, Protocol, Scenario, Service, Share, Size, Span,
-    Transport, Warmup,
+    Subject, Transport, Warmup,
 };
 use core::ops::Range;
 use sim::medium::{csma_cd, plca, switched, token_bus, token_ring};
@@ -52,7 +53,8 @@ pub(super) fn check(scenario: &Scenario, document: &Placed<'_>, problems: &mut V
     if let Some(background) = &scenario.background {
         checker.background(background);
     }
-    checker.capacity();
+    checker.requirements();
+    feasible::check(scenario, document, problems);
 }
 
 struct Checker<'a, 't> {
@@ -62,22 +64,8 @@ struct Checker<'a, 't> {
 }
 
 impl Checker<'_, '_> {
-    /// The place of a value by its path, `flow.0.size`, or of the last part of the path there is.
     fn place(&self, path: &str) -> Range<usize> {
-        let mut value = self.document;
-        // A value that came without a place is a table that another key made.
-        let mut place = value.span();
-        for part in path.split('.') {
-            let next = match value.get_ref() {
-                DeValue::Table(table) => table.get(part),
-                DeValue::Array(items) => part.parse().ok().and_then(|i: usize| items.get(i)),
-                _ => None,
-            };
-            let Some(next) = next else { break };
-            value = next;
-            place = value.span();
-        }
-        place
+        place_of(self.document, path)
     }
 
     fn error(&mut self, path: &str, message: impl Into<String>) {
@@ -500,43 +488,39 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// Warns where what is due exceeds what the medium carries.
-    fn capacity(&mut self) {
-        let scenario = self.scenario;
-        let medium = &scenario.medium;
-        let shared = medium.is_shared();
-        let rate = medium.rate().0.bits_per_second() as f64;
-        let background = match &scenario.background {
-            Some(background) if shared => background.load.fraction(),
-            _ => 0.0,
-        };
-        let due = scenario.flows.iter().map(|flow| bits_due_per_second(flow, medium) / rate);
-        let due: f64 = due.sum();
-        let (load, path) =
-            (background + due, if background > due { "background.load" } else { "flow" });
-        if shared && load > 1.0 {
-            let message = format!("the load is {:.0} % of what the medium carries", load * 100.0);
-            let problem = Problem::warning(self.place(path), message);
-            self.problems.push(problem.help("queues will grow until frames are dropped"));
+    /// What is required must be of flows that there are, and that have what is asked of them.
+    fn requirements(&mut self) {
+        for (index, requirement) in self.scenario.require.iter().enumerate() {
+            let Some(name) = &requirement.flow else { continue };
+            let path = format!("require.{index}");
+            let mut flows = self.scenario.flows.iter();
+            match flows.find(|flow| flow.name == *name) {
+                None => self.error(&path, format!("there is no flow \"{name}\"")),
+                Some(flow) if requirement.subject == Subject::Miss && flow.deadline.is_none() => {
+                    self.error(&path, format!("flow \"{name}\" has no deadline to miss"));
+                }
+                Some(_) => {}
+            }
         }
     }
 }
 
-/// Bits of the frames a flow has due each second, at the least: headers above LLC and frames sent in
-/// answer do not count, nor flows that wait for the service or for answers.
-#[must_use]
-pub fn bits_due_per_second(flow: &Flow, medium: &Medium) -> f64 {
-    let bits = |size: Size| medium.frame_bits(size.0.saturating_add(LLC_OCTETS));
-    let (interval, bits) = match flow.pattern {
-        Pattern::Cyclic { period } => (period, bits(flow.size)),
-        Pattern::Poisson { mean_interval } => (mean_interval, bits(flow.size)),
-        Pattern::ConstantRateRequest { period, reply } => {
-            (period, bits(flow.size).saturating_add(bits(reply)))
-        }
-        Pattern::MaximumRateRequest { .. } | Pattern::Bulk { .. } => return 0.0,
-    };
-    let seconds = interval.0.as_secs_f64();
-    if seconds > 0.0 { bits as f64 / seconds } else { 0.0 }
+/// The place of a value by its path, `flow.0.size`, or of the last part of the path there is.
+pub(super) fn place_of(document: &Placed<'_>, path: &str) -> Range<usize> {
+    let mut value = document;
+    // A value that came without a place is a table that another key made.
+    let mut place = value.span();
+    for part in path.split('.') {
+        let next = match value.get_ref() {
+            DeValue::Table(table) => table.get(part),
+            DeValue::Array(items) => part.parse().ok().and_then(|i: usize| items.get(i)),
+            _ => None,
+        };
+        let Some(next) = next else { break };
+        value = next;
+        place = value.span();
+    }
+    place
 }
 
 fn last_part(path: &str) -> &str {

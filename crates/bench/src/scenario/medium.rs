@@ -104,8 +104,8 @@ pub enum Medium {
         #[schemars(with = "Option<u64>")]
         switches: u64,
         /// How fast the links between switches are; as the others if not given.
-        #[schemars(with = "Option<Rate>")]
-        trunk_rate: Rate,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        trunk_rate: Option<Rate>,
         /// How long a switch takes with a frame that is in whole; no time if not given.
         #[schemars(with = "Option<Span>")]
         latency: Span,
@@ -277,7 +277,10 @@ impl Medium {
                 .collect(),
             switches: vec![switch; count],
             trunks: (1..count)
-                .map(|next| Trunk { ends: [next - 1, next], link: link(trunk_rate) })
+                .map(|next| Trunk {
+                    ends: [next - 1, next],
+                    link: link(trunk_rate.unwrap_or(rate)),
+                })
                 .collect(),
             framing: framing::Framing { maximum_octets: MOST_TAGGED_OCTETS, ..params.framing },
             priority_of: switched::tag_priority,

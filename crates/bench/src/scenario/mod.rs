@@ -5,20 +5,23 @@
 //! the file for editors.
 
 mod check;
+mod feasible;
 pub(crate) mod fields;
 mod medium;
 mod network;
 mod parse;
 mod problem;
 mod quantity;
+mod require;
 mod transport;
 mod vary;
 
-pub use check::bits_due_per_second;
+pub use feasible::bits_due_per_second;
 pub use medium::{Classes, Medium};
 pub use network::{Network, Protocol};
 pub use problem::{Problem, ScenarioError, Severity, Source, meant};
 pub use quantity::{Length, NotAQuantity, Rate, Share, Size, Span};
+pub use require::{NotARequirement, Relation, Requirement, Subject};
 pub use transport::{Acknowledge, Credit, Retransmit, Timer, Transport};
 pub(crate) use vary::not_toml;
 pub use vary::{Point, Setting, Study, Values, load, load_with};
@@ -85,6 +88,10 @@ pub struct Scenario {
     /// Traffic that only shares the medium.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub background: Option<Background>,
+    /// What must hold of its flows: `miss(status) < 1e-3`. Nothing if not given.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Option<Vec<String>>")]
+    pub require: Vec<Requirement>,
     /// Which keys take which values in turn, by dotted path: `"background.load"`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(with = "Option<BTreeMap<String, vary::AxisSchema>>")]

@@ -3,6 +3,7 @@
 use super::fields::{Fields, Placed, Read, pick};
 use super::problem::Problem;
 use super::quantity::{Rate, Share, Size, Span};
+use super::require;
 use super::{
     Background, Burst, Classes, DamageKind, Faults, Flow, Group, Medium, Network, Pattern,
     ProfileName, Scenario, Service, Station, Stop, Transport, VERSION, Warmup,
@@ -37,6 +38,7 @@ pub(super) fn scenario(document: &Placed<'_>, problems: &mut Vec<Problem>) -> Op
     let stations = fields.optional("stations", problems);
     let flows = fields.optional("flow", problems);
     let background = fields.optional("background", problems);
+    let require = fields.value("require").map(|value| require::read(value, problems));
     fields.value("vary");
     fields.finish(problems);
     Some(Scenario {
@@ -53,6 +55,7 @@ pub(super) fn scenario(document: &Placed<'_>, problems: &mut Vec<Problem>) -> Op
         stations,
         flows: flows.unwrap_or_default(),
         background,
+        require: require.unwrap_or_default(),
         vary: std::collections::BTreeMap::new(),
     })
 }
@@ -217,10 +220,9 @@ fn switched(fields: &mut Fields<'_, '_>, problems: &mut Vec<Problem>) -> Option<
     let rate = fields.required("rate", problems);
     let length = fields.required("length", problems);
     let switches = fields.optional("switches", problems).unwrap_or(1);
-    let trunk_rate = fields.optional("trunk-rate", problems).or(rate);
+    let trunk_rate = fields.optional("trunk-rate", problems);
     let latency = fields.optional("latency", problems).unwrap_or(Span(Duration::ZERO));
     let buffer = fields.optional("buffer", problems).unwrap_or(PORT_BUFFER);
-    let trunk_rate = trunk_rate?;
     rate.zip(length).map(|(rate, length)| Medium::Switched {
         rate,
         length,

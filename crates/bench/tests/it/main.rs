@@ -1,6 +1,7 @@
 //! Scenarios run from text to report.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail by panicking")]
 
+mod bounds;
 mod iso_tcp;
 mod layers;
 mod media;
@@ -8,6 +9,7 @@ mod messages;
 mod report;
 mod runs;
 mod same_meter;
+mod verdicts;
 
 use bench::scenario::{Setting, Study, Values, load_with};
 

@@ -80,9 +80,12 @@ impl JsonSchema for AxisSchema {
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let value = serde_json::json!({ "type": ["string", "number", "boolean"] });
-        let item = serde_json::json!({
-            "oneOf": [value, { "type": "object", "additionalProperties": value }],
+        let table = serde_json::json!({ "type": "object", "additionalProperties": value });
+        let nested = serde_json::json!({
+            "type": "object",
+            "additionalProperties": { "oneOf": [value, table] },
         });
+        let item = serde_json::json!({ "oneOf": [value, nested] });
         let range = serde_json::json!({
             "type": "object",
             "properties": { "from": value, "to": value, "step": value },
@@ -319,7 +322,10 @@ fn text_of(value: &DeValue<'_>) -> String {
             let others = table.iter().filter(|(key, _)| key.get_ref() != "kind");
             let others: Vec<String> = others
                 .map(|(key, value)| {
-                    format!("{} {}", key.get_ref(), spelled(&text_of(value.get_ref())))
+                    let (key, text) = (key.get_ref(), spelled(&text_of(value.get_ref())));
+                    let is_bare =
+                        value.get_ref().as_table().is_some_and(|it| !it.contains_key("kind"));
+                    if is_bare { format!("{key} ({text})") } else { format!("{key} {text}") }
                 })
                 .collect();
             match kind {
@@ -332,15 +338,11 @@ fn text_of(value: &DeValue<'_>) -> String {
     }
 }
 
-/// Whether a value may vary: a number, a text, a truth, or a table of them.
+/// Whether a value may vary: a number, a text, a truth, or a table of values that may.
 fn may_vary(value: &DeValue<'_>) -> bool {
     match value {
         DeValue::Array(_) | DeValue::Datetime(_) => false,
-        DeValue::Table(table) => {
-            let simple =
-                |value: &Placed<'_>| !value.get_ref().is_table() && may_vary(value.get_ref());
-            table.values().all(simple)
-        }
+        DeValue::Table(table) => table.values().all(|value| may_vary(value.get_ref())),
         _ => true,
     }
 }

@@ -366,6 +366,26 @@ fn settings_from_outside_replace_those_of_the_file() {
 }
 
 #[test]
+fn a_value_that_varies_may_hold_tables() {
+    let bus = "kind = \"token-bus\", rate = \"10 Mbit/s\", length = \"100 m\"";
+    let classes = "{ class-4 = \"4 ms\", class-2 = \"3 ms\", class-0 = \"2 ms\" }";
+    let text =
+        format!("{BASE}\n[vary]\nmedium = [{{ {bus} }}, {{ {bus}, classes = {classes} }}]\n");
+    let study = load(&text, "a.toml").unwrap_or_else(|error| panic!("{error}"));
+    let media: Vec<&str> = study.points.iter().map(|it| it.settings["medium"].as_str()).collect();
+    assert_eq!(
+        media,
+        [
+            "token-bus (length 100 m, rate 10 Mbit/s)",
+            "token-bus (classes (class-0 2 ms, class-2 3 ms, class-4 4 ms), length 100 m, \
+             rate 10 Mbit/s)",
+        ]
+    );
+    let text = format!("{BASE}\n[vary]\n\"flow.status\" = [[1, 2]]\n");
+    assert!(load(&text, "a.toml").unwrap_err().to_string().contains("and tables of them"));
+}
+
+#[test]
 fn the_effective_scenario_loads_to_the_same() {
     for built_in in scenarios::ALL {
         let study = load(built_in.text, "a.toml").unwrap();

@@ -1,0 +1,143 @@
+//! The longest that a message can take, where theory gives it: beside what a simulation saw.
+//!
+//! A message of a cyclic flow that is one frame waits for the frames before it at its own station, for
+//! its turn on the medium, and on the way for those as urgent at each port. How many frames come
+//! before it in a busy period is the recurrence of response-time analysis (Joseph and Pandya 1986;
+//! for stations and ports in a row Tindell and Clark 1994); a turn is bounded by the medium: an
+//! opportunity of PLCA (IEEE 802.3cg, clause 148), the rotation of a token, or a strict-priority port
+//! (IEEE 802.1Q). Each bound holds for the whole queue of the station, not for its head alone.
+//!
+//! Left out, and told as such: connections, requests, acknowledged messages, messages at random,
+//! machines that take time, faults, CSMA/CD, and the lower access classes of a token bus.
+
+mod shared;
+mod stream;
+mod switched;
+
+use crate::layout::{lay_out, seed_of};
+use crate::scenario::{Faults, Medium, Pattern, Scenario, Service};
+use core::time::Duration;
+use serde::Serialize;
+use stream::Streams;
+
+/// The longest delay of a flow's messages from when they are due to their arrival, or why there is
+/// none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Bound {
+    /// No message takes longer, under the medium's [`assumptions`].
+    Longest(Duration),
+    /// Theory gives no bound.
+    None(Reason),
+}
+
+/// Why a flow has no bound.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reason {
+    /// Stations of CSMA/CD may collide again and again, and give a frame up.
+    Contention,
+    /// The messages of a connection wait for credit, and are sent again.
+    Connection,
+    /// The answer is made of another message.
+    Answered,
+    /// The next message waits until the one before is acknowledged.
+    Acknowledged,
+    /// Messages at random, or as fast as they are taken, may come in any number.
+    Unlimited,
+    /// A bad path delays and repeats frames.
+    Faults,
+    /// Processors and buses of stations take time.
+    Machines,
+    /// A lower access class of a token bus may find the token late for ever.
+    AccessClass,
+    /// On a ring with priorities others may always go first.
+    RingPriority,
+    /// Frames that go first at its station, or at a port, come without limit.
+    Others,
+    /// So much is due that queues need not empty.
+    Load,
+}
+
+impl Reason {
+    /// In words.
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Contention => "contention promises nothing",
+            Self::Connection => "a connection waits for credit and repeats",
+            Self::Answered => "an answer is another message",
+            Self::Acknowledged => "each waits for an acknowledgement",
+            Self::Unlimited => "its messages come without limit",
+            Self::Faults => "a bad path delays and repeats",
+            Self::Machines => "stations take time of their own",
+            Self::AccessClass => "its access class may wait for ever",
+            Self::RingPriority => "more urgent frames may always go first",
+            Self::Others => "what goes first comes without limit",
+            Self::Load => "queues need not empty",
+        }
+    }
+}
+
+/// What the bounds of a medium rest on, in one sentence; none of a medium without bounds.
+#[must_use]
+pub const fn assumptions(medium: &Medium) -> Option<&'static str> {
+    match medium {
+        Medium::CsmaCd { .. } | Medium::T1s { plca: false, .. } => None,
+        Medium::Ideal { .. } => Some("each station sends its frames one after the other"),
+        Medium::T1s { .. } => {
+            Some("no beacon or frame is lost; all others take each turn with their longest burst")
+        }
+        Medium::TokenBus { .. } => {
+            Some("no token is lost; each station holds it for all that it may have to send")
+        }
+        Medium::TokenRing { .. } | Medium::ProNet10 { .. } => {
+            Some("no token is lost and no frame has priority; each station sends all it may have")
+        }
+        Medium::Switched { .. } => {
+            Some("no buffer runs over; all as urgent meet behind the longest less urgent frame")
+        }
+    }
+}
+
+/// The bound of each flow of a scenario, in their order.
+#[must_use]
+pub fn bounds(scenario: &Scenario) -> Vec<Bound> {
+    let layout = lay_out(scenario, seed_of(scenario, 0));
+    let streams = Streams::of(&layout.places);
+    let general = general(scenario);
+    let of_medium = match (general, &scenario.medium) {
+        (Some(_), _) => Vec::new(),
+        (None, Medium::Switched { .. }) => switched::bounds(scenario, &streams),
+        (None, _) => shared::bounds(scenario, &layout.places, &streams),
+    };
+    let flows = scenario.flows.iter().enumerate();
+    flows
+        .map(|(index, flow)| {
+            let own = match (flow.service, flow.pattern) {
+                _ if general.is_some() => general,
+                (Service::Class4, _) => Some(Reason::Connection),
+                (_, pattern) if pattern.is_answered() => Some(Reason::Answered),
+                (_, Pattern::Poisson { .. } | Pattern::Bulk { .. }) => Some(Reason::Unlimited),
+                _ if flow.acknowledged == Some(true) => Some(Reason::Acknowledged),
+                _ => None,
+            };
+            match own {
+                Some(reason) => Bound::None(reason),
+                None => of_medium.get(index).copied().unwrap_or(Bound::None(Reason::Others)),
+            }
+        })
+        .collect()
+}
+
+/// Why no flow of a scenario has a bound.
+fn general(scenario: &Scenario) -> Option<Reason> {
+    let is_machine = |name: &str| name != "ideal";
+    let machines = scenario.all_stations();
+    let mut machines = machines.iter().filter_map(|station| station.profile);
+    match scenario.medium {
+        Medium::CsmaCd { .. } | Medium::T1s { plca: false, .. } => Some(Reason::Contention),
+        _ if scenario.faults != Faults::NONE => Some(Reason::Faults),
+        _ if machines.any(|profile| is_machine(profile.0)) => Some(Reason::Machines),
+        _ => None,
+    }
+}

@@ -1,0 +1,195 @@
+//! Bounds on media that stations share, and on a wire of their own.
+
+use super::stream::{Stream, Streams, arrivals};
+use super::{Bound, Reason};
+use crate::layout::Place;
+use crate::scenario::{Medium, Scenario};
+use core::time::Duration;
+use sim::medium::framing::Framing;
+use sim::medium::{plca, token_bus, token_ring};
+use wire::mac::HEADER_OCTETS;
+use wire::units::BitRate;
+
+/// Steps to a rotation in which every frame that comes has been counted.
+const MOST_STEPS: usize = 1_000;
+/// The lowest priority of class 6 of a token bus (IEEE 802.4).
+const LEAST_OF_CLASS_6: u8 = 6;
+
+/// The bound of each flow, as far as its medium decides it.
+pub(super) fn bounds(scenario: &Scenario, places: &[Place], streams: &Streams) -> Vec<Bound> {
+    let metres: Vec<f64> = places.iter().map(|place| place.metres).collect();
+    let medium = &scenario.medium;
+    let of = |flow: usize| {
+        let Some(stream) = streams.all.iter().find(|stream| stream.flow == flow) else {
+            return Bound::None(Reason::Others);
+        };
+        if streams.from(stream.station).any(|other| goes_first(streams, stream, other)) {
+            return Bound::None(Reason::Others);
+        }
+        let found = if let Some(segment) = medium.turns(metres.clone()) {
+            turns(&segment, stream, streams)
+        } else if let Some(bus) = medium.bus(metres.clone()) {
+            bus_rotation(&bus, stream, streams)
+        } else if let Some(ring) = medium.ring(metres.clone()) {
+            let has_priorities = matches!(medium, Medium::TokenRing { .. });
+            if has_priorities && streams.all.iter().any(|stream| stream.priority > 0) {
+                return Bound::None(Reason::RingPriority);
+            }
+            ring_rotation(&ring, stream, streams)
+        } else {
+            own_wire(medium, stream, streams)
+        };
+        match found {
+            Ok(longest) => Bound::Longest(longest),
+            Err(reason) => Bound::None(reason),
+        }
+    };
+    (0..scenario.flows.len()).map(of).collect()
+}
+
+/// Whether frames without limit may go before those of a stream at its station.
+fn goes_first(streams: &Streams, stream: &Stream, other: &Stream) -> bool {
+    let before = !streams.ranked[stream.station] || other.rank >= stream.rank;
+    before && other.period.is_none()
+}
+
+/// On a segment with PLCA: for each frame before it, and for itself, a turn that was just missed, the
+/// turns of all others, and the frame.
+fn turns(segment: &plca::Params, stream: &Stream, streams: &Streams) -> Result<Duration, Reason> {
+    let longest = streams.longest(segment.positions_metres.len());
+    let octets = |data: Option<usize>| data.map(|data| data + HEADER_OCTETS);
+    let others = longest.iter().enumerate().filter(|(station, _)| *station != stream.station);
+    let others: Vec<Option<usize>> = others.map(|(_, data)| octets(*data)).collect();
+    let own = octets(longest[stream.station]).unwrap_or_default();
+    let frame = plca::RATE.bits(plca::FRAMING.wire_bits(own));
+    let each = segment.longest_access_behind(&others) + frame;
+    let metres = span_of(&segment.positions_metres);
+    let way = Duration::from_nanos((metres / segment.metres_per_second * 1e9).ceil() as u64);
+    let stay = streams.stay(stream, |frames| times(each, frames)).ok_or(Reason::Load)?;
+    Ok(stay + way)
+}
+
+/// On a token bus: for each frame before it, and for itself, a rotation.
+fn bus_rotation(
+    bus: &token_bus::Params,
+    stream: &Stream,
+    streams: &Streams,
+) -> Result<Duration, Reason> {
+    let (holding, classes) = match bus.service {
+        token_bus::Service::HoldingTime(holding) => (holding, false),
+        token_bus::Service::Classes { holding_time, .. } => (holding_time, true),
+    };
+    let is_high = |stream: &Stream| !classes || stream.priority >= LEAST_OF_CLASS_6;
+    // A station with sockets hands over one frame at a time, which may be of a lower class.
+    if !is_high(stream) || streams.from(stream.station).any(|other| !is_high(other)) {
+        return Err(Reason::AccessClass);
+    }
+    let frame = |stream: &Stream| ceiling(bus.rate, bus.frame_bits(stream.data_octets));
+    let low = streams.all.iter().filter(|stream| !is_high(stream)).map(frame).max();
+    let stations = bus.positions_metres.len();
+    let rotation = rotation(
+        |span| {
+            let hold = |station| {
+                let high = || streams.from(station).filter(|stream| is_high(stream));
+                let most = high().map(frame).max().map_or(Duration::ZERO, |it| it + holding);
+                within(high(), span, frame).filter(|sum| *sum <= holding).unwrap_or(most)
+            };
+            (0..stations).map(hold).collect()
+        },
+        |holds| bus.longest_rotation(holds, low.unwrap_or_default()),
+    );
+    let own = frame(stream);
+    let stay = streams.stay(stream, |frames| times(rotation, frames) + own).ok_or(Reason::Load)?;
+    Ok(stay + bus.longest_way())
+}
+
+/// On a ring where no frame has priority: for each frame before it, and for itself, a rotation.
+fn ring_rotation(
+    ring: &token_ring::Params,
+    stream: &Stream,
+    streams: &Streams,
+) -> Result<Duration, Reason> {
+    let frame = |stream: &Stream| {
+        ring.longest_bits(ring.format.frame_bits(stream.data_octets.saturating_add(HEADER_OCTETS)))
+    };
+    let limit = |longest: Duration| match ring.frames_per_token {
+        Some(frames) => times(longest, u64::from(frames)),
+        None => ring.token_holding_time,
+    };
+    let stations = ring.positions_metres.len();
+    let rotation = rotation(
+        |span| {
+            let sends = |station| {
+                let longest = streams.from(station).map(frame).max();
+                let most = longest.map_or(Duration::ZERO, limit);
+                within(streams.from(station), span, frame)
+                    .filter(|sum| *sum <= most)
+                    .unwrap_or(most)
+            };
+            (0..stations).map(sends).collect()
+        },
+        |sending| ring.longest_rotation(sending),
+    );
+    let own = frame(stream);
+    let stay = streams.stay(stream, |frames| times(rotation, frames) + own).ok_or(Reason::Load)?;
+    Ok(stay + ring.longest_round())
+}
+
+/// On a wire of its own: the frames before it and itself, with their gaps.
+fn own_wire(medium: &Medium, stream: &Stream, streams: &Streams) -> Result<Duration, Reason> {
+    let Medium::Ideal { rate, delay } = medium else { return Err(Reason::Contention) };
+    let longest = streams.from(stream.station).map(|stream| stream.data_octets).max();
+    let framing = Framing::IEEE_802_3;
+    let bits = framing.wire_bits(longest.unwrap_or_default() + HEADER_OCTETS) + framing.gap_bits;
+    let each = ceiling(rate.0, bits);
+    // The gap after the last frame before it passes first.
+    let time = |frames| times(each, frames);
+    Ok(streams.stay(stream, time).ok_or(Reason::Load)? + delay.0)
+}
+
+/// The longest rotation: all that comes within one is sent in it.
+fn rotation(
+    holds: impl Fn(Duration) -> Vec<Duration>,
+    longest: impl Fn(&[Duration]) -> Duration,
+) -> Duration {
+    let mut span = Duration::ZERO;
+    for _ in 0..MOST_STEPS {
+        let next = longest(&holds(span));
+        if next <= span {
+            return span;
+        }
+        span = next;
+    }
+    longest(&holds(Duration::MAX))
+}
+
+/// How long a station sends what comes in a span; none if that has no limit.
+fn within<'a>(
+    mut streams: impl Iterator<Item = &'a Stream>,
+    span: Duration,
+    frame: impl Fn(&Stream) -> Duration,
+) -> Option<Duration> {
+    streams.try_fold(Duration::ZERO, |sum, stream| {
+        let frames = arrivals(stream.period?, span)?;
+        Some(sum.saturating_add(times(frame(stream), frames)))
+    })
+}
+
+/// So many times a span.
+fn times(span: Duration, count: u64) -> Duration {
+    span.saturating_mul(u32::try_from(count).unwrap_or(u32::MAX))
+}
+
+/// How long bits last, rounded up to a nanosecond.
+pub(super) fn ceiling(rate: BitRate, bits: u64) -> Duration {
+    let per_second = u128::from(rate.bits_per_second()).max(1);
+    let nanos = (u128::from(bits) * 1_000_000_000).div_ceil(per_second);
+    Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+}
+
+/// From the first place to the last.
+fn span_of(metres: &[f64]) -> f64 {
+    let least = metres.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = metres.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    (most - least).max(0.0)
+}

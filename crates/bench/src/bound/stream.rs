@@ -1,0 +1,206 @@
+//! What each station may have to send, and how long the queue before a frame can last.
+
+use crate::layout::Place;
+use crate::scenario::LLC_OCTETS;
+use core::time::Duration;
+use stack::load::{Pattern, Service};
+use std::collections::BTreeMap;
+use wire::addr::Mac;
+use wire::crc16::CHECK_OCTETS;
+
+/// Octets of a TPDU without user data, and of the header of the network layer before it: no AK, CR or
+/// CC of ours is longer.
+const CONTROL_OCTETS: usize = 128;
+/// Octets of headers before the data of a DT: transport with checksum and long numbers, and network.
+const DT_OCTETS: usize = 16 + 37;
+/// Beyond this a queue is taken to grow without end.
+const LONGEST: Duration = Duration::from_secs(60);
+/// The same, in steps of a recurrence.
+const MOST_STEPS: usize = 10_000;
+
+/// Frames of one kind that a station sends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Stream {
+    /// Which station.
+    pub(super) station: usize,
+    /// To which.
+    pub(super) to: usize,
+    /// Because of which flow.
+    pub(super) flow: usize,
+    /// Its station sends what has a higher rank first.
+    pub(super) rank: u8,
+    /// The priority in its frames.
+    pub(super) priority: u8,
+    /// The least time between two; none if any number may come at once.
+    pub(super) period: Option<Duration>,
+    /// Octets of data in a frame, LLC header included, at the most.
+    pub(super) data_octets: usize,
+}
+
+/// All that the stations of a scenario send.
+#[derive(Clone, Debug)]
+pub(super) struct Streams {
+    pub(super) all: Vec<Stream>,
+    /// Whether a station hands its MAC one frame at a time, the most urgent first.
+    pub(super) ranked: Vec<bool>,
+    /// The places of each station's streams among all.
+    of: Vec<Vec<usize>>,
+}
+
+impl Streams {
+    pub(super) fn of(places: &[Place]) -> Self {
+        let index_of: BTreeMap<Mac, usize> =
+            places.iter().enumerate().map(|(index, place)| (place.host.address, index)).collect();
+        let mut all = Vec::new();
+        for (station, place) in places.iter().enumerate() {
+            for flow in &place.flows {
+                let Some(to) = index_of.get(&flow.peer) else { continue };
+                add(&mut all, station, *to, flow, &place.host.transport);
+            }
+        }
+        let ranked = places.iter().map(|place| place.host.messaging.is_some()).collect();
+        let mut of = vec![Vec::new(); places.len()];
+        for (place, stream) in all.iter().enumerate() {
+            of[stream.station].push(place);
+        }
+        Self { all, ranked, of }
+    }
+
+    /// What a station sends.
+    pub(super) fn from(&self, station: usize) -> impl Iterator<Item = &Stream> {
+        self.of[station].iter().map(|place| &self.all[*place])
+    }
+
+    /// The longest data of a frame of each station; none of one that sends nothing.
+    pub(super) fn longest(&self, stations: usize) -> Vec<Option<usize>> {
+        let longest = |station| self.from(station).map(|stream| stream.data_octets).max();
+        (0..stations).map(longest).collect()
+    }
+
+    /// The longest that a frame of this stream, or one as urgent, is at its station, which needs
+    /// `time(n)` to send n frames; none if there is no such time.
+    pub(super) fn stay(&self, stream: &Stream, time: impl Fn(u64) -> Duration) -> Option<Duration> {
+        let rank = |other: &&Stream| !self.ranked[stream.station] || other.rank >= stream.rank;
+        let before: Vec<&Stream> = self.from(stream.station).filter(rank).collect();
+        let blocked = self.from(stream.station).count() > before.len();
+        busy(|span| {
+            let mut frames = before.iter().map(|other| arrivals(other.period?, span));
+            let frames = frames.try_fold(u64::from(blocked), |sum, n| Some(sum.saturating_add(n?)));
+            Some(time(frames?))
+        })
+    }
+}
+
+/// The most messages of a period that are due in a span, both ends included.
+pub(super) fn arrivals(period: Duration, span: Duration) -> Option<u64> {
+    let times = span.as_nanos().checked_div(period.as_nanos())?;
+    u64::try_from(times).ok()?.checked_add(1)
+}
+
+/// The shortest span in which all is done that may come in it; none if it is beyond all measure.
+pub(super) fn busy(work: impl Fn(Duration) -> Option<Duration>) -> Option<Duration> {
+    let mut span = Duration::ZERO;
+    for _ in 0..MOST_STEPS {
+        let next = work(span)?;
+        if next <= span {
+            return Some(span);
+        }
+        if next > LONGEST {
+            return None;
+        }
+        span = next;
+    }
+    None
+}
+
+/// Adds what a flow makes its two stations send.
+fn add(
+    all: &mut Vec<Stream>,
+    station: usize,
+    to: usize,
+    flow: &stack::load::Flow,
+    transport: &stack::tp4::Params,
+) {
+    let place = usize::from(flow.id.0);
+    let of = |station, to, rank, period, data_octets| Stream {
+        station,
+        to,
+        flow: place,
+        rank,
+        priority: 0,
+        period,
+        data_octets,
+    };
+    let llc = LLC_OCTETS as usize;
+    match flow.service {
+        Service::Class4 => {
+            let most =
+                if transport.concatenate { transport.nsdu_octets } else { transport.tpdu_octets };
+            let reply = reply_octets(flow.pattern).unwrap_or(0);
+            for (station, to, octets) in [(station, to, flow.size_octets), (to, station, reply)] {
+                let whole = octets.saturating_add(DT_OCTETS).min(most.saturating_add(37));
+                all.push(of(station, to, 0, None, llc + whole.max(CONTROL_OCTETS)));
+            }
+        }
+        Service::Datagram => {
+            let reply = reply_octets(flow.pattern);
+            let period = period(flow.pattern).filter(|_| reply.is_none());
+            all.push(of(station, to, 0, period, llc + flow.size_octets));
+            if let Some(octets) = reply {
+                all.push(of(to, station, 0, None, llc + octets));
+            }
+        }
+        Service::Message(options) => {
+            let priority = options.priority.number();
+            let period = period(flow.pattern).filter(|_| !options.acknowledged);
+            let check = if options.crc { CHECK_OCTETS } else { 0 };
+            let message = of(station, to, 1 + priority, period, llc + flow.size_octets + check);
+            all.push(Stream { priority, ..message });
+            if options.acknowledged {
+                // Acknowledgements go as their messages do, whenever those come.
+                let answer = of(to, station, u8::MAX, None, CONTROL_OCTETS);
+                all.push(Stream { priority, ..answer });
+            }
+        }
+    }
+}
+
+/// The least time between two messages, if there is one.
+const fn period(pattern: Pattern) -> Option<Duration> {
+    match pattern {
+        Pattern::Cyclic { period } => Some(period),
+        Pattern::Poisson { .. }
+        | Pattern::ConstantRateRequest { .. }
+        | Pattern::MaximumRateRequest { .. }
+        | Pattern::Bulk => None,
+    }
+}
+
+/// Octets of the answers, if there are any.
+const fn reply_octets(pattern: Pattern) -> Option<usize> {
+    match pattern {
+        Pattern::ConstantRateRequest { reply_octets, .. }
+        | Pattern::MaximumRateRequest { reply_octets } => Some(reply_octets),
+        Pattern::Cyclic { .. } | Pattern::Poisson { .. } | Pattern::Bulk => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_busy_period_is_the_classical_one() {
+        // 1 ms of work every 4 ms, 2 ms every 6 ms and 3 ms every 13 ms, both ends counted: after 0 ms
+        // 1 + 2 + 3 = 6; after 6 ms 2 + 4 + 3 = 9; after 9 ms 3 + 4 + 3 = 10, and after 10 ms no more.
+        let millis = Duration::from_millis;
+        let work = |span| {
+            let of =
+                |period, each: u64| Some(millis(each) * arrivals(millis(period), span)? as u32);
+            Some(of(4, 1)? + of(6, 2)? + of(13, 3)?)
+        };
+        assert_eq!(busy(work), Some(millis(10)));
+        // More than all the time there is.
+        assert_eq!(busy(|span| Some(span + millis(1))), None);
+    }
+}

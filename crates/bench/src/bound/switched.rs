@@ -1,0 +1,178 @@
+//! Bounds on switched Ethernet with strict priorities: at each port a message waits for the longest
+//! frame that is less urgent and for all that come as urgent (holistic analysis, Tindell and Clark
+//! 1994; a frame of a flow may be as late at a port as it can be at those before).
+
+use super::shared::ceiling;
+use super::stream::{Stream, Streams, arrivals, busy};
+use super::{Bound, Reason};
+use crate::scenario::Scenario;
+use core::time::Duration;
+use sim::medium::switched::{Link, Params};
+use wire::mac::HEADER_OCTETS;
+
+/// Octets of an 802.1Q tag.
+const TAG_OCTETS: usize = 4;
+/// Rounds until no bound changes any more.
+const MOST_ROUNDS: usize = 1_000;
+
+/// A port on the way of a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Port {
+    /// A station's own.
+    Station(usize),
+    /// That of a switch towards a station.
+    Last(usize),
+    /// That of a switch towards another.
+    Trunk { from: usize, to: usize },
+}
+
+/// The ways of all streams, and how long each message may be at each port.
+struct Ways<'a> {
+    network: Params,
+    streams: &'a Streams,
+    ports: Vec<Vec<Port>>,
+    /// By stream and port on its way; none if there is no bound.
+    stays: Vec<Vec<Option<Duration>>>,
+}
+
+/// The bound of each flow.
+pub(super) fn bounds(scenario: &Scenario, streams: &Streams) -> Vec<Bound> {
+    let stations = streams.ranked.len();
+    let Some(network) = scenario.medium.network(stations) else { return Vec::new() };
+    let ports: Vec<Vec<Port>> =
+        streams.all.iter().map(|stream| ports(&network, stream.station, stream.to)).collect();
+    let stays = ports.iter().map(|ports| vec![Some(Duration::ZERO); ports.len()]).collect();
+    let mut ways = Ways { network, streams, ports, stays };
+    let mut settled = false;
+    for _ in 0..MOST_ROUNDS {
+        let next: Vec<Vec<Option<Duration>>> =
+            (0..streams.all.len()).map(|stream| ways.stays_of(stream)).collect();
+        settled = next == ways.stays;
+        ways.stays = next;
+        if settled {
+            break;
+        }
+    }
+    let of = |flow| {
+        let Some(stream) = streams.all.iter().position(|stream| stream.flow == flow) else {
+            return Bound::None(Reason::Others);
+        };
+        match ways.whole(stream) {
+            Some(longest) if settled => Bound::Longest(longest),
+            _ if ways.is_behind_others(stream) => Bound::None(Reason::Others),
+            _ => Bound::None(Reason::Load),
+        }
+    };
+    (0..scenario.flows.len()).map(of).collect()
+}
+
+/// The ports from one station to another, with switches in a row.
+fn ports(network: &Params, from: usize, to: usize) -> Vec<Port> {
+    let (first, last) = (network.stations[from].switch, network.stations[to].switch);
+    let mut ports = vec![Port::Station(from)];
+    let mut at = first;
+    while at != last {
+        let next = if at < last { at + 1 } else { at - 1 };
+        ports.push(Port::Trunk { from: at, to: next });
+        at = next;
+    }
+    ports.push(Port::Last(to));
+    ports
+}
+
+impl Ways<'_> {
+    /// How long a message of a stream may be at each port on its way, as the stays stand.
+    fn stays_of(&self, stream: usize) -> Vec<Option<Duration>> {
+        let of = self.streams.all[stream];
+        self.ports[stream]
+            .iter()
+            .map(|port| match *port {
+                Port::Station(_) => self.at_station(&of),
+                Port::Last(_) | Port::Trunk { .. } => self.at_port(&of, *port),
+            })
+            .collect()
+    }
+
+    /// At its own station frames go as their ranks say.
+    fn at_station(&self, stream: &Stream) -> Option<Duration> {
+        let link = self.link(Port::Station(stream.station));
+        let longest = self.streams.from(stream.station).map(|it| self.takes(it, link)).max()?;
+        let time = |frames| longest.saturating_mul(u32::try_from(frames).unwrap_or(u32::MAX));
+        self.streams.stay(stream, time)
+    }
+
+    /// At a port of a switch frames go as their priorities say.
+    fn at_port(&self, stream: &Stream, port: Port) -> Option<Duration> {
+        let link = self.link(port);
+        let here = |other: usize| self.ports[other].iter().position(|it| *it == port);
+        let all = self.streams.all.iter().enumerate();
+        let sharing: Vec<(usize, usize)> =
+            all.filter_map(|(other, _)| Some((other, here(other)?))).collect();
+        let of = |other: usize| &self.streams.all[other];
+        let lower = sharing.iter().filter(|(other, _)| of(*other).priority < stream.priority);
+        let lower = lower.map(|(other, _)| self.takes(of(*other), link)).max().unwrap_or_default();
+        let urgent: Vec<(usize, usize)> = sharing
+            .iter()
+            .copied()
+            .filter(|(other, _)| of(*other).priority >= stream.priority)
+            .collect();
+        busy(|span| {
+            let mut sum = lower;
+            for (other, place) in &urgent {
+                let late: Duration =
+                    self.stays[*other].iter().take(*place).copied().sum::<Option<Duration>>()?;
+                let frames = arrivals(of(*other).period?, span.saturating_add(late))?;
+                let each = self.takes(of(*other), link);
+                let frames = u32::try_from(frames).unwrap_or(u32::MAX);
+                sum = sum.saturating_add(each.saturating_mul(frames));
+            }
+            Some(sum)
+        })
+    }
+
+    /// A frame of a stream and the gap behind it.
+    fn takes(&self, stream: &Stream, link: Link) -> Duration {
+        let framing = self.network.framing;
+        let octets = stream.data_octets + HEADER_OCTETS + TAG_OCTETS;
+        ceiling(link.rate, framing.wire_bits(octets) + framing.gap_bits)
+    }
+
+    fn link(&self, port: Port) -> Link {
+        match port {
+            Port::Station(station) | Port::Last(station) => self.network.stations[station].link,
+            Port::Trunk { from, to } => {
+                let ends = |trunk: &&sim::medium::switched::Trunk| {
+                    trunk.ends == [from, to] || trunk.ends == [to, from]
+                };
+                let trunk = self.network.trunks.iter().find(ends);
+                trunk.expect("neighbours have a trunk between them").link
+            }
+        }
+    }
+
+    /// All its stays, the ways between, and what switches take.
+    fn whole(&self, stream: usize) -> Option<Duration> {
+        let mut sum: Duration = self.stays[stream].iter().copied().sum::<Option<Duration>>()?;
+        for port in &self.ports[stream] {
+            let metres = self.link(*port).metres;
+            let way = (metres / self.network.metres_per_second * 1e9).ceil() as u64;
+            sum = sum.saturating_add(Duration::from_nanos(way));
+            let latency = match *port {
+                Port::Station(_) => continue,
+                Port::Last(station) => self.network.stations[station].switch,
+                Port::Trunk { from, .. } => from,
+            };
+            sum = sum.saturating_add(self.network.switches[latency].latency);
+        }
+        Some(sum)
+    }
+
+    /// Whether frames without limit may go before those of a stream somewhere.
+    fn is_behind_others(&self, stream: usize) -> bool {
+        let of = &self.streams.all[stream];
+        self.streams.all.iter().enumerate().any(|(other, it)| {
+            let meet = self.ports[other].iter().any(|port| self.ports[stream].contains(port));
+            it.period.is_none() && meet && it.priority >= of.priority
+        })
+    }
+}

@@ -1,0 +1,131 @@
+//! As many runs as it takes: until means are known well enough, and requirements are decided.
+//!
+//! The rule of Law and Kelton for a relative half-width, looked at after blocks of replications that
+//! are fixed beforehand and taken in the order of replications: where it stops does not depend on
+//! threads. Each look at growing data is one more chance to be wrong: requirements are judged at the
+//! confidence of [`level_of_look`], and so err over all looks no more often than at a single one.
+//! Bias: the rule for means has no such correction; its intervals cover a little less than they say.
+
+use super::parallel::{Made, run_these};
+use super::{Plan, RunError, all_runs};
+use crate::analysis::{Report, analyse, is_enough};
+use crate::sample::Sample;
+use crate::scenario::Study;
+use crate::verdict::{Judged, Verdict, judge, level_of_look};
+use core::ops::ControlFlow;
+use core::sync::atomic::{AtomicBool, Ordering};
+use std::collections::BTreeSet;
+
+/// When there are runs enough of a point.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Goal {
+    /// The relative half-width of each flow's mean delay, or mean response.
+    pub precision: Option<f64>,
+    /// Whether every requirement must be decided.
+    pub decided: bool,
+    /// The most replications of a point.
+    pub at_most: u64,
+    /// The confidence of it all.
+    pub level: f64,
+}
+
+/// One look at what there is.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Look {
+    /// Which: from 1.
+    pub number: u64,
+    /// Replications of the points that go on.
+    pub replications: u64,
+    /// The confidence at which requirements are judged.
+    pub level: f64,
+    /// Points that need more.
+    pub open: usize,
+}
+
+/// How it ended.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Ended {
+    /// The last look.
+    pub look: Look,
+    /// Requirements as each point's last look judged them.
+    pub judged: Vec<Judged>,
+    /// Points whose means are not known so well within the most replications.
+    pub imprecise: BTreeSet<usize>,
+}
+
+/// Quantities whose precision counts: of a flow that is answered the response, of others the delay.
+const MEANS: [&str; 2] = ["response.mean", "delay.mean"];
+
+/// Makes runs block by block until the goal is reached or the most are made. Every sample goes to
+/// `each` in an order that the scenario and the goal decide alone; after each look `looked` is told.
+///
+/// # Errors
+/// As [`super::run_all`].
+pub fn run_until(
+    study: &Study,
+    plan: Plan,
+    goal: Goal,
+    made: &Made,
+    stop: &AtomicBool,
+    mut each: impl FnMut(Sample) -> ControlFlow<()>,
+    mut looked: impl FnMut(Look),
+) -> Result<Ended, RunError> {
+    let mut samples: Vec<Sample> = Vec::new();
+    let mut runs = all_runs(study, plan);
+    let mut judged: Vec<Judged> = Vec::new();
+    let mut imprecise = BTreeSet::new();
+    let mut open: BTreeSet<usize> = study.points.iter().map(|point| point.index).collect();
+    let first = runs.iter().map(|(_, replication)| replication + 1).max().unwrap_or(1);
+    let (mut number, mut replications) = (1, first);
+    loop {
+        let mut broken = false;
+        run_these(study, &runs, made, plan.jobs, stop, |sample| {
+            samples.push(sample.clone());
+            let flow = each(sample);
+            broken = flow.is_break();
+            flow
+        })?;
+        let level = level_of_look(goal.level, number);
+        // What a point's last look found stays.
+        judged.retain(|judged| !open.contains(&judged.point));
+        imprecise.retain(|point| !open.contains(point));
+        let here: Vec<Sample> =
+            samples.iter().filter(|sample| open.contains(&sample.point)).cloned().collect();
+        let report = analyse(&here, goal.level);
+        let at_look = analyse(&here, level).with_bounds(&study.points);
+        judged.extend(judge(&at_look, &study.points));
+        imprecise.extend(open.iter().filter(|point| !is_precise(&report, **point, goal)));
+        let undecided = |point: &usize| {
+            let of = |judged: &&Judged| judged.point == *point;
+            goal.decided && judged.iter().filter(of).any(can_be_decided)
+        };
+        let going: BTreeSet<usize> =
+            open.iter().copied().filter(|it| imprecise.contains(it) || undecided(it)).collect();
+        let look = Look { number, replications, level, open: going.len() };
+        looked(look);
+        let is_over = broken || stop.load(Ordering::Relaxed);
+        if going.is_empty() || replications >= goal.at_most || is_over {
+            judged.sort_by_key(|judged| judged.point);
+            return Ok(Ended { look, judged, imprecise });
+        }
+        open = going;
+        let next = replications.saturating_add(replications.div_ceil(2)).min(goal.at_most);
+        runs = open
+            .iter()
+            .flat_map(|point| (replications..next).map(|replication| (*point, replication)))
+            .collect();
+        (number, replications) = (number + 1, next);
+    }
+}
+
+/// Whether more runs may decide.
+fn can_be_decided(judged: &Judged) -> bool {
+    let by_runs = judged.because.is_empty() || judged.more_runs.is_some();
+    judged.verdict == Verdict::Undecided && by_runs
+}
+
+fn is_precise(report: &Report, point: usize, goal: Goal) -> bool {
+    let Some(precision) = goal.precision else { return true };
+    let found = report.points.iter().find(|found| found.point == point);
+    found.is_some_and(|found| is_enough(found, &MEANS, precision))
+}

@@ -1,0 +1,165 @@
+//! What can be told before a run: loads beyond what the medium carries, and deadlines that no message
+//! can make. Warnings, not errors: a sweep may pass through them on purpose.
+
+use super::check::place_of;
+use super::fields::Placed;
+use super::problem::Problem;
+use super::{Flow, LLC_OCTETS, Medium, Pattern, Scenario, Size};
+use core::time::Duration;
+use std::collections::BTreeMap;
+
+/// Adds a warning for each.
+pub(super) fn check(scenario: &Scenario, document: &Placed<'_>, problems: &mut Vec<Problem>) {
+    if scenario.medium.is_shared() {
+        shared(scenario, document, problems);
+    } else {
+        links(scenario, document, problems);
+    }
+    deadlines(scenario, document, problems);
+}
+
+/// All that is due shares one rate.
+fn shared(scenario: &Scenario, document: &Placed<'_>, problems: &mut Vec<Problem>) {
+    let medium = &scenario.medium;
+    let rate = medium.rate().0.bits_per_second() as f64;
+    let background = scenario.background.as_ref().map_or(0.0, |it| it.load.fraction());
+    let due: f64 = scenario.flows.iter().map(|flow| bits_due_per_second(flow, medium) / rate).sum();
+    let load = background + due;
+    if load > 1.0 {
+        let path = if background > due { "background.load" } else { "flow" };
+        let message = format!("the load is {:.0} % of what the medium carries", load * 100.0);
+        let problem = Problem::warning(place_of(document, path), message);
+        problems.push(problem.help("queues will grow until frames are dropped"));
+    }
+}
+
+/// Each station's link has a rate to itself, out and in.
+fn links(scenario: &Scenario, document: &Placed<'_>, problems: &mut Vec<Problem>) {
+    let medium = &scenario.medium;
+    let rate = medium.rate().0.bits_per_second() as f64;
+    // The wire of an ideal medium has no limit where frames arrive.
+    let has_last_link = matches!(medium, Medium::Switched { .. });
+    let mut due: BTreeMap<(&str, &str), (f64, usize)> = BTreeMap::new();
+    for (index, flow) in scenario.flows.iter().enumerate() {
+        let bits = bits_due_per_second(flow, medium);
+        let ends = [("from", &flow.from), ("to", &flow.to)];
+        for (end, station) in ends.into_iter().filter(|(end, _)| *end == "from" || has_last_link) {
+            let sum = due.entry((end, station)).or_insert((0.0, index));
+            *sum = (sum.0 + bits, index);
+        }
+    }
+    for ((end, station), (bits, index)) in due {
+        let load = bits / rate;
+        if load > 1.0 {
+            let way = if end == "from" { "sends" } else { "is sent" };
+            let message =
+                format!("\"{station}\" {way} {:.0} % of what its link carries", load * 100.0);
+            let place = place_of(document, &format!("flow.{index}.{end}"));
+            let problem = Problem::warning(place, message);
+            problems.push(problem.help("queues will grow until frames are dropped"));
+        }
+    }
+}
+
+/// A message needs at least the time of its bits, and on switches once for each link of two.
+fn deadlines(scenario: &Scenario, document: &Placed<'_>, problems: &mut Vec<Problem>) {
+    for (index, flow) in scenario.flows.iter().enumerate() {
+        let Some(deadline) = flow.deadline else { continue };
+        let least = least(flow, &scenario.medium);
+        // No deadline at all is complained of elsewhere.
+        if !deadline.0.is_zero() && deadline.0 < least {
+            let nanos = wire::time::nanos(least);
+            let message =
+                format!("no message can make it: its bits alone take {} us", nanos / 1_000);
+            let place = place_of(document, &format!("flow.{index}.deadline"));
+            let problem = Problem::warning(place, message);
+            problems.push(problem.help("every message will be counted as missed"));
+        }
+    }
+}
+
+/// The least time that the frames of a message, and of its answer, take.
+fn least(flow: &Flow, medium: &Medium) -> Duration {
+    let reply = match flow.pattern {
+        Pattern::ConstantRateRequest { reply, .. } | Pattern::MaximumRateRequest { reply } => {
+            Some(reply)
+        }
+        Pattern::Cyclic { .. } | Pattern::Poisson { .. } | Pattern::Bulk { .. } => None,
+    };
+    let rate = medium.rate().0;
+    let hops = if matches!(medium, Medium::Switched { .. }) { 2 } else { 1 };
+    let of = |size: Size| match size.0 <= medium.most_lsdu_octets() {
+        true => rate.bits(medium.frame_bits(size.0 + LLC_OCTETS)) * hops,
+        // The frames of a long message follow each other over the links.
+        false => rate.bits(size.0.saturating_mul(8)),
+    };
+    of(flow.size) + reply.map_or(Duration::ZERO, of)
+}
+
+/// Bits of the frames a flow has due each second, at the least: headers above LLC and frames sent in
+/// answer do not count, nor flows that wait for the service or for answers.
+#[must_use]
+pub fn bits_due_per_second(flow: &Flow, medium: &Medium) -> f64 {
+    let bits = |size: Size| medium.frame_bits(size.0.saturating_add(LLC_OCTETS));
+    let (interval, bits) = match flow.pattern {
+        Pattern::Cyclic { period } => (period, bits(flow.size)),
+        Pattern::Poisson { mean_interval } => (mean_interval, bits(flow.size)),
+        Pattern::ConstantRateRequest { period, reply } => {
+            (period, bits(flow.size).saturating_add(bits(reply)))
+        }
+        Pattern::MaximumRateRequest { .. } | Pattern::Bulk { .. } => return 0.0,
+    };
+    let seconds = interval.0.as_secs_f64();
+    if seconds > 0.0 { bits as f64 / seconds } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::scenario::load;
+
+    /// What is said of a flow from `a` to `b`.
+    #[track_caller]
+    fn check(medium: &str, pattern: &str, size: &str, deadline: &str, expected: &[&str]) {
+        let text = format!(
+            "version = 1\ntitle = \"t\"\nstop = {{ after = \"1 s\" }}\nmedium = {medium}\n\
+             [[station]]\nname = \"a\"\n[[station]]\nname = \"b\"\n[[flow]]\nname = \"f\"\n\
+             from = \"a\"\nto = \"b\"\nservice = \"class-4\"\npattern = {pattern}\n\
+             size = \"{size}\"\ndeadline = \"{deadline}\"\n"
+        );
+        let study = load(&text, "a.toml").unwrap_or_else(|error| panic!("{error}"));
+        let said: Vec<String> =
+            study.warnings.iter().map(|warning| warning.render(&study.source)).collect();
+        assert_eq!(said.len(), expected.len(), "{said:?}");
+        for (said, expected) in said.iter().zip(expected) {
+            assert!(said.contains(expected) && said.contains("a.toml:"), "{said}");
+        }
+    }
+
+    const BUS: &str = "{ kind = \"csma-cd\", rate = \"10 Mbit/s\", length = \"100 m\" }";
+    const STAR: &str = "{ kind = \"switched\", rate = \"10 Mbit/s\", length = \"100 m\" }";
+
+    #[test]
+    fn a_load_beyond_the_medium_or_a_link_is_said_where_it_comes_from() {
+        // 1,018 octets every 500 us are 16.288 Mbit/s.
+        let often = "{ kind = \"cyclic\", period = \"500 us\" }";
+        check(BUS, often, "997 B", "1 s", &["the load is 163 % of what the medium carries"]);
+        // With a tag 1,022 octets.
+        let both = ["\"a\" sends 164 % of what its link", "\"b\" is sent 164 % of what its link"];
+        check(STAR, often, "997 B", "1 s", &both);
+        let seldom = "{ kind = \"cyclic\", period = \"5 ms\" }";
+        check(STAR, seldom, "997 B", "1 s", &[]);
+    }
+
+    #[test]
+    fn a_deadline_below_the_time_of_the_bits_is_said_where_it_stands() {
+        let cyclic = "{ kind = \"cyclic\", period = \"20 ms\" }";
+        // 1,018 octets at 10 Mbit/s: 814.4 us; with a tag 817.6 us over each of two links.
+        check(BUS, cyclic, "997 B", "814 us", &["its bits alone take 814 us"]);
+        check(BUS, cyclic, "997 B", "815 us", &[]);
+        check(STAR, cyclic, "997 B", "1 ms", &["its bits alone take 1635 us"]);
+        let request = "{ kind = \"constant-rate-request\", period = \"20 ms\", reply = \"997 B\" }";
+        check(BUS, request, "997 B", "1 ms", &["its bits alone take 1628 us"]);
+        // 8 x 100,000 bits.
+        check(BUS, cyclic, "100000 B", "20 ms", &["load is", "its bits alone take 80000 us"]);
+    }
+}

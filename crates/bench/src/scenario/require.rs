@@ -1,0 +1,264 @@
+//! Requirements: what must hold of the flows of a scenario, such as `miss(status) < 1e-3`.
+//!
+//! ```text
+//! requirement = quantity "(" flow ")" relation limit
+//! flow        = a flow's name, or "*" for each
+//! relation    = "<" | "<=" | ">" | ">="
+//! limit       = a number, or one with its unit: "0.1 %", "25 ms", "80 kbit/s"
+//! ```
+
+use super::fields::{Placed, Read};
+use super::problem::{Problem, meant};
+use super::quantity::{Rate, Share, Span};
+use crate::analysis::{QUANTITIES, Unit};
+use core::fmt;
+use core::str::FromStr;
+use serde::{Serialize, Serializer};
+use wire::time::nanos;
+
+/// Something that must hold.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Requirement {
+    /// Of what.
+    pub subject: Subject,
+    /// Of which flow; of each if there is none.
+    pub flow: Option<String>,
+    /// On which side of the limit it must be.
+    pub relation: Relation,
+    /// The limit: nanoseconds, bits per second, or a fraction of one.
+    pub limit: f64,
+    /// As it was written.
+    pub text: String,
+}
+
+/// What a requirement is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Subject {
+    /// The probability that a message, or its answer, misses its deadline.
+    Miss,
+    /// The probability that a message is lost.
+    Lost,
+    /// The longest that any message, or answer, ever takes.
+    Longest,
+    /// A quantity of a run, by its name in [`QUANTITIES`]: its mean over runs.
+    Mean(&'static str),
+}
+
+/// On which side of a limit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Relation {
+    /// Below it.
+    Below,
+    /// Below it or at it.
+    AtMost,
+    /// Above it.
+    Above,
+    /// Above it or at it.
+    AtLeast,
+}
+
+impl Relation {
+    /// Whether a value is on the right side of a limit.
+    #[must_use]
+    pub fn holds(self, value: f64, limit: f64) -> bool {
+        match self {
+            Self::Below => value < limit,
+            Self::AtMost => value <= limit,
+            Self::Above => value > limit,
+            Self::AtLeast => value >= limit,
+        }
+    }
+
+    /// Whether smaller values are on the right side.
+    #[must_use]
+    pub const fn is_upper(self) -> bool {
+        matches!(self, Self::Below | Self::AtMost)
+    }
+}
+
+impl Subject {
+    /// What its limit is counted in.
+    #[must_use]
+    pub fn unit(self) -> Unit {
+        match self {
+            Self::Miss | Self::Lost => Unit::Fraction,
+            Self::Longest => Unit::Nanoseconds,
+            Self::Mean(name) => QUANTITIES
+                .iter()
+                .find(|quantity| quantity.name == name)
+                .map_or(Unit::Fraction, |quantity| quantity.unit),
+        }
+    }
+
+    /// Every word a requirement may begin with, and what it means. What is the mean of a run's longest
+    /// message has another meaning than `max` and is left out, and so are the shares named above.
+    fn words() -> impl Iterator<Item = (&'static str, Self)> {
+        let own = [("miss", Self::Miss), ("lost", Self::Lost), ("max", Self::Longest)];
+        let means = QUANTITIES.iter().map(|quantity| quantity.name);
+        let means = means.filter(|name| !["lost", "missed"].contains(name));
+        let means = means.filter(|name| !name.ends_with(".max"));
+        own.into_iter().chain(means.map(|name| (name, Self::Mean(name))))
+    }
+}
+
+/// Text that is no requirement: why, and what would mend it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NotARequirement {
+    /// What is wrong with it.
+    pub message: String,
+    /// What would be right.
+    pub help: Option<String>,
+}
+
+impl fmt::Display for NotARequirement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        self.help.iter().try_for_each(|help| write!(f, "; {help}"))
+    }
+}
+
+impl core::error::Error for NotARequirement {}
+
+/// What a requirement looks like.
+const EXAMPLE: &str = "write \"miss(status) < 1e-3\"";
+
+impl FromStr for Requirement {
+    type Err = NotARequirement;
+
+    fn from_str(text: &str) -> Result<Self, NotARequirement> {
+        let wrong =
+            |message: String, help: &str| NotARequirement { message, help: Some(help.to_owned()) };
+        let shape = || wrong("expected a quantity, a flow and a limit".to_owned(), EXAMPLE);
+        let (word, rest) = text.split_once('(').ok_or_else(shape)?;
+        let (flow, rest) = rest.split_once(')').ok_or_else(shape)?;
+        let (word, flow, rest) = (word.trim(), flow.trim(), rest.trim());
+        let found = Subject::words().find(|(name, _)| *name == word);
+        let Some((_, subject)) = found else {
+            let help = match meant(word, Subject::words().map(|(name, _)| name)) {
+                Some(name) => format!("did you mean `{name}`?"),
+                None => "it may begin with miss, lost, max, delay.mean, delay.p99, ...".to_owned(),
+            };
+            return Err(wrong(format!("nothing is called `{word}`"), &help));
+        };
+        let relations = [
+            ("<=", Relation::AtMost),
+            (">=", Relation::AtLeast),
+            ("<", Relation::Below),
+            (">", Relation::Above),
+        ];
+        let relation =
+            relations.iter().find_map(|(sign, is)| Some((*is, rest.strip_prefix(sign)?.trim())));
+        let (relation, limit) = relation
+            .ok_or_else(|| wrong("expected <, <=, > or >= behind the flow".to_owned(), EXAMPLE))?;
+        let limit = limit_of(subject.unit(), limit)
+            .ok_or_else(|| wrong(format!("`{limit}` is no limit"), example_of(subject.unit())))?;
+        if flow.is_empty() {
+            return Err(wrong("of which flow?".to_owned(), "`*` stands for each"));
+        }
+        if subject == Subject::Longest && !relation.is_upper() {
+            return Err(wrong("`max` can only have an upper limit".to_owned(), "write <"));
+        }
+        let flow = (flow != "*").then(|| flow.to_owned());
+        Ok(Self { subject, flow, relation, limit, text: text.trim().to_owned() })
+    }
+}
+
+fn limit_of(unit: Unit, text: &str) -> Option<f64> {
+    match unit {
+        Unit::Nanoseconds => text.parse::<Span>().ok().map(|span| nanos(span.0) as f64),
+        Unit::BitsPerSecond => {
+            text.parse::<Rate>().ok().map(|rate| rate.0.bits_per_second() as f64)
+        }
+        Unit::Fraction => {
+            let share = text.parse::<Share>().ok().map(Share::fraction);
+            share.or_else(|| text.parse().ok()).filter(|share| (0.0..=1.0).contains(share))
+        }
+    }
+}
+
+const fn example_of(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Nanoseconds => "a time is written \"25 ms\"",
+        Unit::BitsPerSecond => "a rate is written \"80 kbit/s\"",
+        Unit::Fraction => "a share is written 1e-3 or \"0.1 %\"",
+    }
+}
+
+impl fmt::Display for Requirement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl Serialize for Requirement {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text)
+    }
+}
+
+/// What is listed under `require`.
+pub(super) fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Vec<Requirement> {
+    let toml::de::DeValue::Array(items) = value.get_ref() else {
+        let problem = Problem::error(value.span(), "expected a list of requirements");
+        problems.push(problem.help("write require = [\"miss(status) < 1e-3\"]"));
+        return Vec::new();
+    };
+    items
+        .iter()
+        .filter_map(|item| {
+            let text = String::read(item, problems)?;
+            match text.parse() {
+                Ok(requirement) => Some(requirement),
+                Err(NotARequirement { message, help }) => {
+                    let problem = Problem::error(item.span(), message);
+                    problems.push(match help {
+                        Some(help) => problem.help(help),
+                        None => problem,
+                    });
+                    None
+                }
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_requirement_is_read_with_its_units() {
+        let check = |text: &str, subject, flow: Option<&str>, relation, limit| {
+            let read: Requirement = text.parse().unwrap_or_else(|error| panic!("{error}"));
+            let flow = flow.map(str::to_owned);
+            let text = text.trim().to_owned();
+            assert_eq!(read, Requirement { subject, flow, relation, limit, text });
+        };
+        check("miss(status) < 1e-3", Subject::Miss, Some("status"), Relation::Below, 1e-3);
+        check("lost(*) <= 0.5 %", Subject::Lost, None, Relation::AtMost, 0.005);
+        check(" max ( a b )< 25 ms ", Subject::Longest, Some("a b"), Relation::Below, 25e6);
+        let p99 = Subject::Mean("delay.p99");
+        check("delay.p99(x)<=2.5ms", p99, Some("x"), Relation::AtMost, 2.5e6);
+        let rate = Subject::Mean("throughput");
+        check("throughput(x) >= 80 kbit/s", rate, Some("x"), Relation::AtLeast, 80e3);
+    }
+
+    #[test]
+    fn what_is_no_requirement_says_what_would_be_one() {
+        let check = |text: &str, expected: &str| {
+            assert_eq!(text.parse::<Requirement>().unwrap_err().to_string(), expected);
+        };
+        check("miss < 1", "expected a quantity, a flow and a limit; write \"miss(status) < 1e-3\"");
+        check("mist(x) < 1", "nothing is called `mist`; did you mean `miss`?");
+        check(
+            "miss(x) = 1",
+            "expected <, <=, > or >= behind the flow; write \"miss(status) < 1e-3\"",
+        );
+        check("miss(x) < 25 ms", "`25 ms` is no limit; a share is written 1e-3 or \"0.1 %\"");
+        check("miss(x) < 2", "`2` is no limit; a share is written 1e-3 or \"0.1 %\"");
+        check("delay.mean(x) < 3", "`3` is no limit; a time is written \"25 ms\"");
+        check("delay.max(x) < 3 ms", "nothing is called `delay.max`; did you mean `delay.mean`?");
+        check("miss() < 0.1", "of which flow?; `*` stands for each");
+        check("max(x) > 3 ms", "`max` can only have an upper limit; write <");
+    }
+}

@@ -1,0 +1,249 @@
+//! Whether requirements hold: yes, no, or not decided by these runs, and how many more would decide.
+//!
+//! A requirement holds if the whole interval of what it is about lies on the right side of its limit,
+//! and fails if the whole interval lies on the wrong one. The interval of a share is that of Clopper
+//! and Pearson for all messages together, widened to Student's over runs where messages of one run
+//! miss together. That no message ever takes longer than a limit, runs alone can only refute; the
+//! bound of theory can show it.
+
+use crate::analysis::{FlowReport, PointReport, Probability, Report};
+use crate::scenario::{Point, Requirement, Subject};
+use serde::Serialize;
+use stats::interval::{Interval, mean, proportion};
+
+/// The most further runs that are worth naming.
+const MOST_RUNS: u64 = 1_000_000;
+
+/// What became of a requirement.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// It holds.
+    Pass,
+    /// It does not.
+    Fail,
+    /// The runs made do not decide it.
+    Undecided,
+}
+
+impl Verdict {
+    /// In a word.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Fail => "FAIL",
+            Self::Undecided => "undecided",
+        }
+    }
+}
+
+/// A requirement at one point for one flow, and what was found.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Judged {
+    /// The place of the point.
+    pub point: usize,
+    /// The flow.
+    pub flow: String,
+    /// The requirement as it was written.
+    pub requirement: String,
+    /// What was found: nanoseconds, bits per second, or a fraction of one; none if there is nothing.
+    pub found: Option<f64>,
+    /// Its interval.
+    pub low: Option<f64>,
+    /// Its interval.
+    pub high: Option<f64>,
+    /// The confidence of the interval; one where theory decided.
+    pub level: f64,
+    /// What became of it.
+    pub verdict: Verdict,
+    /// About how many more runs would decide it, if this many runs go on as they did; none if no
+    /// number would.
+    pub more_runs: Option<u64>,
+    /// What decided, or why nothing does, in words; empty where the interval says it all.
+    pub because: &'static str,
+}
+
+/// Judges the requirements of every point by a report with bounds in it.
+#[must_use]
+pub fn judge(report: &Report, points: &[Point]) -> Vec<Judged> {
+    let mut judged = Vec::new();
+    for found in &report.points {
+        let Some(point) = points.get(found.point) else { continue };
+        for requirement in &point.scenario.require {
+            let of = |flow: &&FlowReport| {
+                requirement.flow.as_ref().is_none_or(|name| *name == flow.name)
+            };
+            for flow in found.flows.iter().filter(of) {
+                judged.extend(judge_flow(requirement, flow, found, report.level));
+            }
+        }
+    }
+    judged
+}
+
+/// The worst of some verdicts: a failure before what is not decided.
+#[must_use]
+pub fn worst(judged: &[Judged]) -> Verdict {
+    let any = |verdict| judged.iter().any(|judged| judged.verdict == verdict);
+    match (any(Verdict::Fail), any(Verdict::Undecided)) {
+        (true, _) => Verdict::Fail,
+        (false, true) => Verdict::Undecided,
+        (false, false) => Verdict::Pass,
+    }
+}
+
+/// Judges one flow; none where `*` stands for flows that have no such quantity.
+fn judge_flow(
+    requirement: &Requirement,
+    flow: &FlowReport,
+    point: &PointReport,
+    level: f64,
+) -> Option<Judged> {
+    let mut judged = Judged {
+        point: point.point,
+        flow: flow.name.clone(),
+        requirement: requirement.text.clone(),
+        found: None,
+        low: None,
+        high: None,
+        level,
+        verdict: Verdict::Undecided,
+        more_runs: None,
+        because: "",
+    };
+    let unit = |interval: Interval| (interval.low, interval.high);
+    match requirement.subject {
+        Subject::Miss => {
+            let Some(missed) = &flow.missed else {
+                judged.because = "the flow has no deadline, or no clock to tell it by";
+                return requirement.flow.is_some().then_some(judged);
+            };
+            let is_shown = flow.bound_ns.zip(flow.deadline_ns).is_some_and(|(b, d)| b <= d);
+            if is_shown && missed.events == 0 && requirement.relation.is_upper() {
+                judged.found = Some(0.0);
+                (judged.level, judged.because) = (1.0, "theory: the bound is within the deadline");
+                judged.verdict = Verdict::Pass;
+                return Some(judged);
+            }
+            share(&mut judged, requirement, missed, flow, "missed", point.replications);
+        }
+        Subject::Lost => {
+            share(&mut judged, requirement, &flow.lost, flow, "lost", point.replications);
+        }
+        Subject::Longest => longest(&mut judged, requirement, flow),
+        Subject::Mean(name) => {
+            let Some(found) = flow.quantity(name) else {
+                judged.because = "too few messages in each run to tell it";
+                return requirement.flow.is_some().then_some(judged);
+            };
+            judged.found = Some(found.mean);
+            if let Some(estimate) = mean(&found.values, level) {
+                let ends = unit(estimate.interval());
+                decide(&mut judged, requirement, ends);
+                let apart = (requirement.limit - estimate.mean).abs();
+                let times = (estimate.half_width / apart).powi(2);
+                judged.more_runs = further(point.replications, times);
+            } else {
+                judged.because = "a single run has no interval";
+                judged.more_runs = Some(1);
+            }
+        }
+    }
+    Some(judged)
+}
+
+/// The longest ever: refuted by what was seen, shown by theory, or neither.
+fn longest(judged: &mut Judged, requirement: &Requirement, flow: &FlowReport) {
+    judged.found = flow.longest_ns.map(|nanos| nanos as f64);
+    judged.level = 1.0;
+    if judged.found.is_some_and(|seen| !requirement.relation.holds(seen, requirement.limit)) {
+        (judged.verdict, judged.because) = (Verdict::Fail, "a message took longer");
+        return;
+    }
+    match flow.bound_ns.map(|nanos| nanos as f64) {
+        Some(bound) if requirement.relation.holds(bound, requirement.limit) => {
+            judged.high = Some(bound);
+            (judged.verdict, judged.because) = (Verdict::Pass, "theory: the bound is within it");
+        }
+        Some(_) => judged.because = "the bound is beyond, and none was seen to take so long",
+        None => {
+            judged.because = "no number of runs shows it, and there is no bound: ask for a miss"
+        }
+    }
+}
+
+/// A share by the wider of two intervals.
+fn share(
+    judged: &mut Judged,
+    requirement: &Requirement,
+    probability: &Probability,
+    flow: &FlowReport,
+    name: &str,
+    runs: u64,
+) {
+    let Probability { events, trials, .. } = *probability;
+    if trials == 0 {
+        judged.because = "no message was sent";
+        return;
+    }
+    judged.found = Some(events as f64 / trials as f64);
+    let level = judged.level;
+    let widened = |events: u64, trials: u64, times: f64| {
+        let exact = proportion(events, trials, level).interval;
+        let over_runs = flow.quantity(name).and_then(|found| mean(&found.values, level));
+        match over_runs.filter(|_| events > 0) {
+            Some(estimate) => {
+                let half_width = estimate.half_width / times.sqrt();
+                let low = exact.low.min(estimate.mean - half_width).max(0.0);
+                (low, exact.high.max(estimate.mean + half_width).min(1.0))
+            }
+            None => (exact.low, exact.high),
+        }
+    };
+    decide(judged, requirement, widened(events, trials, 1.0));
+    if judged.verdict != Verdict::Undecided {
+        return;
+    }
+    // How much longer it must go on as it did: doubled until that would decide.
+    let mut times = 1.0_f64;
+    while times * runs as f64 <= MOST_RUNS as f64 {
+        times *= 1.1;
+        let scaled = |count: u64| (count as f64 * times).round() as u64;
+        let (low, high) = widened(scaled(events), scaled(trials), times);
+        if verdict_of(requirement, low, high) != Verdict::Undecided {
+            judged.more_runs = further(runs, times);
+            return;
+        }
+    }
+}
+
+/// How many runs more, if so many times as many would do.
+fn further(runs: u64, times: f64) -> Option<u64> {
+    let all = runs as f64 * times;
+    let is_finite = all.is_finite() && all <= MOST_RUNS as f64;
+    is_finite.then(|| (all.ceil() as u64).saturating_sub(runs).max(1))
+}
+
+fn decide(judged: &mut Judged, requirement: &Requirement, (low, high): (f64, f64)) {
+    (judged.low, judged.high) = (Some(low), Some(high));
+    judged.verdict = verdict_of(requirement, low, high);
+}
+
+fn verdict_of(requirement: &Requirement, low: f64, high: f64) -> Verdict {
+    let holds = |value| requirement.relation.holds(value, requirement.limit);
+    match (holds(low), holds(high)) {
+        (true, true) => Verdict::Pass,
+        (false, false) => Verdict::Fail,
+        (true, false) | (false, true) => Verdict::Undecided,
+    }
+}
+
+/// The confidence of an interval at the k-th look at growing data, so that all looks together err no
+/// more often than one at `level` does: 1 - level is spent as 1/2, 1/6, 1/12, ... = 1 / (k (k + 1)),
+/// which add up to one (the union bound; Lan and DeMets 1983 spend it more cleverly).
+#[must_use]
+pub fn level_of_look(level: f64, look: u64) -> f64 {
+    let look = look.max(1) as f64;
+    1.0 - (1.0 - level) / (look * (look + 1.0))
+}
