@@ -12,7 +12,6 @@ pub(crate) enum Exit {
     /// It was asked for something that makes no sense.
     Usage,
     /// A requirement was not met.
-    #[expect(dead_code, reason = "documented from the start; no verb states requirements yet")]
     RequirementNotMet,
     /// The result is not valid, or does not decide.
     Undecided,

@@ -10,12 +10,15 @@ mod host;
 mod interrupt;
 mod output;
 mod permission;
+mod plot;
 mod quantity;
 mod report;
 mod runs;
 mod study;
+mod sweep;
 mod table;
 mod tui;
+mod verdicts;
 mod way;
 
 use clap::Parser;

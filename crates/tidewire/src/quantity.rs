@@ -3,8 +3,10 @@
 
 use crate::exit::Failure;
 use bench::analysis::{Found, Unit};
+use bench::sample::Within;
 use bench::scenario::NotAQuantity;
 use core::str::FromStr;
+use stats::interval::Estimate;
 
 /// Reads the value of an option, such as `"15 min"`.
 ///
@@ -80,6 +82,15 @@ pub(crate) fn mean(found: &Found) -> String {
     let text = estimate.scaled(each.recip()).to_string();
     let numbers = text.split(" (").next().unwrap_or_default();
     with_unit(numbers, unit)
+}
+
+/// A mean from within one run with half the width of its interval.
+pub(crate) fn within(within: &Within) -> String {
+    let Within { mean_ns, half_width_ns, level, batches } = *within;
+    let estimate = Estimate { mean: mean_ns, half_width: half_width_ns, level, n: batches };
+    let Scale { unit, each } = scale(Unit::Nanoseconds, mean_ns);
+    let text = estimate.scaled(each.recip()).to_string();
+    with_unit(text.split(" (").next().unwrap_or_default(), unit)
 }
 
 /// A confidence: `95 %`.

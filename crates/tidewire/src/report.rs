@@ -17,8 +17,11 @@ pub(crate) fn tell(report: &Report, output: &Output) -> io::Result<()> {
     for (place, point) in report.points.iter().enumerate() {
         output.line(format_args!("\n{}", heading(point, place, report)))?;
         output.line(point_table(point, report.level))?;
-        if is_long(point) && point.flows.iter().any(|flow| flow.deadline_ns.is_some()) {
+        if has_verdicts(point) {
             output.line(format_args!("\n{}", verdicts(point, report.level)))?;
+        }
+        if let Some(assumptions) = point.assumptions {
+            output.line(format_args!("  bounds hold if {assumptions}"))?;
         }
         for note in notes(point) {
             output.line(format_args!("  note: {note}"))?;
@@ -46,6 +49,9 @@ fn heading(point: &PointReport, place: usize, report: &Report) -> String {
 
 fn point_table(point: &PointReport, confidence: f64) -> Table {
     let mean = match point.replications {
+        1 if point.flows.iter().any(|flow| flow.within.is_some()) => {
+            format!("mean (n = 1; {} by batches)", level(confidence))
+        }
         1 => "mean (n = 1)".to_owned(),
         n => format!("mean ({}, n = {n})", level(confidence)),
     };
@@ -59,6 +65,10 @@ fn point_table(point: &PointReport, confidence: f64) -> Table {
     ]);
     for flow in &point.flows {
         rows(&mut table, flow, confidence, is_long(point));
+        if flow.bound_ns.is_some() && !has_verdicts(point) {
+            let empty = String::new;
+            table.row([empty(), "bound".to_owned(), empty(), empty(), empty(), bound(flow)]);
+        }
     }
     table
 }
@@ -70,6 +80,11 @@ fn is_long(point: &PointReport) -> bool {
     point.flows.len() > SHORT
 }
 
+/// Whether deadlines have a table of their own: where there are several.
+fn has_verdicts(point: &PointReport) -> bool {
+    point.flows.iter().filter(|flow| flow.deadline_ns.is_some()).count() > 1
+}
+
 /// Whether each type of message makes its deadline, and how sure that is.
 fn verdicts(point: &PointReport, confidence: f64) -> Table {
     let chance = format!("probability ({})", level(confidence));
@@ -79,6 +94,8 @@ fn verdicts(point: &PointReport, confidence: f64) -> Table {
         ("missed", Align::Right),
         (&chance, Align::Left),
         ("longest", Align::Right),
+        ("longest of a run", Align::Left),
+        ("bound", Align::Right),
         ("verdict", Align::Left),
     ]);
     for flow in &point.flows {
@@ -89,7 +106,9 @@ fn verdicts(point: &PointReport, confidence: f64) -> Table {
             Some(missed) => {
                 let Probability { events, trials, low, high } = *missed;
                 let [low, high] = [low, high].map(|share| quantity::significant(share, 2));
+                let is_within = flow.bound_ns.is_some_and(|bound| bound <= deadline);
                 let (chance, verdict) = match events {
+                    0 if is_within => (format!("at most {high}"), "always met"),
                     0 => (format!("at most {high}"), "met"),
                     _ => (format!("{low} to {high}"), "missed"),
                 };
@@ -102,10 +121,23 @@ fn verdicts(point: &PointReport, confidence: f64) -> Table {
             missed,
             chance,
             flow.longest_ns.map_or_else(|| "n/a".to_owned(), quantity::span),
+            longest_of_a_run(flow),
+            bound(flow),
             verdict.to_owned(),
         ]);
     }
     table
+}
+
+/// The mean of the longest of each run, with its interval.
+fn longest_of_a_run(flow: &FlowReport) -> String {
+    let found = ["response.max", "delay.max"].iter().find_map(|name| flow.quantity(name));
+    found.map_or_else(|| "n/a".to_owned(), quantity::mean)
+}
+
+/// The longest in theory; a dash where there is none.
+fn bound(flow: &FlowReport) -> String {
+    flow.bound_ns.map_or_else(|| "-".to_owned(), quantity::span)
 }
 
 fn rows(table: &mut Table, flow: &FlowReport, confidence: f64, is_brief: bool) {
@@ -143,8 +175,13 @@ fn spans(flow: &FlowReport, [mean, max]: [&str; 2], pooled: &[PooledQuantile]) -
         quantile.map_or_else(absent, |quantile| quantity::span(quantile.value_ns))
     };
     let longest = flow.quantity(max).and_then(|found| found.values.max());
+    let main = if flow.response_pooled.is_empty() { "delay.mean" } else { "response.mean" };
+    let told = match &flow.within {
+        Some(within) if mean == main => quantity::within(within),
+        _ => flow.quantity(mean).map_or_else(absent, quantity::mean),
+    };
     [
-        flow.quantity(mean).map_or_else(absent, quantity::mean),
+        told,
         far(0.5),
         far(0.99),
         longest.map_or_else(absent, |nanos| quantity::value(Unit::Nanoseconds, nanos)),

@@ -1,17 +1,20 @@
 //! What is kept of the runs of a study: samples as they come, the report, how it ended.
 
 use crate::args::RunOptions;
+use crate::exit::Exit;
 use crate::output::Output;
-use crate::report;
 use crate::study::Chosen;
-use crate::{calendar, host};
+use crate::{calendar, host, report, verdicts};
 use anyhow::Context;
 use bench::PROGRAM_VERSION;
 use bench::analysis::{Report, analyse};
 use bench::folder::{Folder, Provenance};
 use bench::sample::{End, Line, Sample};
+use bench::scenario::Point;
+use bench::verdict::{Judged, Verdict, judge, worst};
 use live::clock;
 use serde::Serialize;
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
 /// The confidence of every interval that is told.
@@ -21,7 +24,41 @@ pub(crate) const LEVEL: f64 = 0.95;
 pub(crate) struct Recording<'a> {
     output: &'a Output,
     folder: Option<Folder>,
+    /// Samples that the folder has already, in its order.
+    kept: VecDeque<(usize, u64)>,
     samples: Vec<Sample>,
+}
+
+/// What was found beside the samples.
+pub(crate) struct Findings<'a> {
+    /// The points that were run.
+    pub(crate) points: &'a [Point],
+    /// Whether they were simulated, so that what theory says of their media stands beside them.
+    pub(crate) is_predicted: bool,
+    /// Requirements that looks at growing data judged; those of the scenario are judged by the report
+    /// where there are none.
+    pub(crate) judged: Option<Vec<Judged>>,
+}
+
+/// What a study came to.
+pub(crate) struct Outcome {
+    /// What was found.
+    pub(crate) report: Report,
+    /// What became of the requirements.
+    pub(crate) judged: Vec<Judged>,
+    /// Where it was kept.
+    pub(crate) folder: Option<PathBuf>,
+}
+
+impl Outcome {
+    /// How a command ends that came to this.
+    pub(crate) fn exit(&self) -> Exit {
+        match worst(&self.judged) {
+            Verdict::Pass => Exit::Ok,
+            Verdict::Fail => Exit::RequirementNotMet,
+            Verdict::Undecided => Exit::Undecided,
+        }
+    }
 }
 
 /// The line of NDJSON between the samples and the end.
@@ -31,6 +68,8 @@ struct Record<'a> {
     folder: Option<&'a Path>,
     #[serde(flatten)]
     report: &'a Report,
+    #[serde(skip_serializing_if = "<[Judged]>::is_empty")]
+    requirements: &'a [Judged],
 }
 
 impl<'a> Recording<'a> {
@@ -44,7 +83,18 @@ impl<'a> Recording<'a> {
         output: &'a Output,
     ) -> anyhow::Result<Self> {
         let folder = if run.no_save { None } else { Some(create(chosen, run)?) };
-        Ok(Self { output, folder, samples: Vec::new() })
+        Ok(Self { output, folder, kept: VecDeque::new(), samples: Vec::new() })
+    }
+
+    /// Goes on with a folder that has these samples, which will be told again but not written.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub(crate) fn resume(path: &Path, made: &[Sample], output: &'a Output) -> anyhow::Result<Self> {
+        let folder = Folder::reopen(path, made.len())
+            .with_context(|| format!("cannot go on with {}", path.display()))?;
+        let kept = made.iter().map(|sample| (sample.point, sample.replication)).collect();
+        Ok(Self { output, folder: Some(folder), kept, samples: Vec::new() })
     }
 
     /// Takes what one run gave.
@@ -52,8 +102,14 @@ impl<'a> Recording<'a> {
     /// # Errors
     /// Where it cannot be written.
     pub(crate) fn sample(&mut self, sample: Sample) -> std::io::Result<()> {
-        if let Some(folder) = &mut self.folder {
-            folder.sample(&sample)?;
+        match (self.kept.pop_front(), &mut self.folder) {
+            (Some(kept), _) if kept == (sample.point, sample.replication) => {}
+            (Some(_), _) => {
+                let message = "the folder has other runs than this study makes";
+                return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, message));
+            }
+            (None, Some(folder)) => folder.sample(&sample)?,
+            (None, None) => {}
         }
         let line = Line::Sample(Box::new(sample));
         self.output.record(&line)?;
@@ -67,18 +123,26 @@ impl<'a> Recording<'a> {
     ///
     /// # Errors
     /// Where it cannot be written.
-    pub(crate) fn end(self, error: Option<String>) -> anyhow::Result<Report> {
-        let Self { output, folder, samples } = self;
+    pub(crate) fn end(
+        self,
+        error: Option<String>,
+        findings: Findings<'_>,
+    ) -> anyhow::Result<Outcome> {
+        let Self { output, folder, samples, .. } = self;
         let end = End { complete: error.is_none(), error };
         let path = finish(folder, &end)?;
-        let report = analyse(&samples, LEVEL);
-        output.record(&Record { folder: path.as_deref(), report: &report })?;
+        let bounded: &[Point] = if findings.is_predicted { findings.points } else { &[] };
+        let report = analyse(&samples, LEVEL).with_bounds(bounded);
+        let judged = findings.judged.unwrap_or_else(|| judge(&report, findings.points));
+        let record = Record { folder: path.as_deref(), report: &report, requirements: &judged };
+        output.record(&record)?;
         output.record(&Line::End(end))?;
         report::tell(&report, output)?;
-        if let Some(path) = path {
+        verdicts::tell(&judged, &report, output)?;
+        if let Some(path) = &path {
             output.remark(format_args!("run folder: {}", path.display()));
         }
-        Ok(report)
+        Ok(Outcome { report, judged, folder: path })
     }
 }
 

@@ -6,11 +6,16 @@ use crate::output::Output;
 use serde_json::json;
 
 /// The topics, their first lines, and their texts.
-const TOPICS: [(&str, &str, &str); 12] = [
+const TOPICS: [(&str, &str, &str); 13] = [
     ("scenario", "what a scenario file says", include_str!("../../help/scenario.md")),
     ("units", "how times, sizes and rates are written", include_str!("../../help/units.md")),
     ("media", "the media that can be simulated", include_str!("../../help/media.md")),
     ("faults", "what can befall frames", include_str!("../../help/faults.md")),
+    (
+        "requirements",
+        "what must hold, and how many runs decide it",
+        include_str!("../../help/requirements.md"),
+    ),
     ("metrics", "the 13 metrics of the meter", include_str!("../../help/metrics.md")),
     ("monitor", "the screen of watch and its keys", include_str!("../../help/monitor.md")),
     ("iso-tcp", "transport connections over TCP", include_str!("../../help/iso-tcp.md")),

@@ -3,7 +3,7 @@
 use crate::args::{Load, Measure, PortOptions};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
-use crate::runs::Recording;
+use crate::runs::{Findings, Recording};
 use crate::study::{self, Chosen};
 use crate::{interrupt, quantity, way};
 use bench::analysis::Unit;
@@ -159,11 +159,12 @@ fn carry_out(
         Some(error) => Some(format!("{error:#}")),
         None => interrupt::requested().then(|| "interrupted".to_owned()),
     };
-    recording.end(reason)?;
+    let findings = Findings { points: &chosen.study.points, is_predicted: false, judged: None };
+    let outcome = recording.end(reason, findings)?;
     match error {
         Some(error) => Err(error),
         None if interrupt::requested() => Ok(Exit::Interrupted),
-        None => Ok(Exit::Ok),
+        None => Ok(outcome.exit()),
     }
 }
 

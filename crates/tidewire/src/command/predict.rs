@@ -1,17 +1,20 @@
 //! `tidewire predict`: simulates a scenario.
 
+mod again;
+
 use crate::args::Predict;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
-use crate::runs::Recording;
+use crate::runs::{Findings, LEVEL, Outcome, Recording};
 use crate::study::{self, Chosen};
-use crate::{host, interrupt};
+use crate::{figure, host, interrupt, plot, quantity, sweep};
 use anyhow::Context;
-use bench::run::{self, Plan, Watch};
-use bench::scenario::Study;
+use bench::run::{self, Ended, Goal, Look, Made, Plan, Watch, all_runs};
+use bench::sample::Sample;
+use bench::scenario::{Share, Study};
 use core::ops::ControlFlow;
 use indicatif::{ProgressBar, ProgressStyle};
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal as _};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,52 +22,205 @@ use wire::dissect::Link;
 use wire::pcapng::Writer;
 
 pub(crate) fn run(options: &Predict, output: &Output) -> anyhow::Result<Exit> {
+    if let Some(folder) = &options.resume {
+        return again::resume(folder, output);
+    }
     let scenario = options.scenario.as_ref().expect("demanded where no experiment is named");
-    let chosen = study::choose(scenario, &options.run, output)?;
+    let chosen = choose(scenario, options, output)?;
     if options.run.print_scenario {
         return study::print(&chosen, output);
     }
     let stop = interrupt::install()?;
+    prepare(options)?;
     if let Some(path) = &options.capture {
         capture(&chosen.study, path, stop)?;
     }
-    let mut recording = Recording::begin(&chosen, &options.run, output)?;
-    let error = predict(&chosen, &mut recording, stop, output);
+    let recording = Recording::begin(&chosen, &options.run, output)?;
+    carry_out(&chosen, options, &Made::new(), recording, stop, output)
+}
+
+/// The scenario, with what the command line requires of it.
+fn choose(scenario: &str, options: &Predict, output: &Output) -> anyhow::Result<Chosen> {
+    let mut chosen = study::choose(scenario, &options.run, output)?;
+    for requirement in &options.until.require {
+        let flows = chosen.study.scenario().flows.iter().map(|flow| flow.name.as_str());
+        let flows: Vec<&str> = flows.collect();
+        if let Some(name) = requirement.flow.as_ref().filter(|name| !flows.contains(&name.as_str()))
+        {
+            let message = format!("--require {:?}: there is no flow \"{name}\"", requirement.text);
+            let fix = format!("one of {}", flows.join(", "));
+            return Err(Failure::usage(message).with_fix(fix).into());
+        }
+    }
+    for point in &mut chosen.study.points {
+        point.scenario.require.extend(options.until.require.iter().cloned());
+    }
+    let required = !chosen.study.scenario().require.is_empty();
+    if options.until.until_decided && !required {
+        let fix = "--require \"miss(FLOW) < 1e-3\", or a key `require` in the scenario";
+        return Err(Failure::usage("--until-decided: nothing is required").with_fix(fix).into());
+    }
+    Ok(chosen)
+}
+
+/// Makes sure before a long run that its figures can be drawn.
+fn prepare(options: &Predict) -> anyhow::Result<()> {
+    let Some(folder) = &options.figure else { return Ok(()) };
+    figure::check(&folder.join("figure.svg"))?;
+    fs::create_dir_all(folder)
+        .with_context(|| format!("cannot make the folder {}", folder.display()))
+}
+
+/// Makes every run that was not made before, and tells what all of them show.
+fn carry_out(
+    chosen: &Chosen,
+    options: &Predict,
+    made: &Made,
+    mut recording: Recording<'_>,
+    stop: &AtomicBool,
+    output: &Output,
+) -> anyhow::Result<Exit> {
+    let result = predict(chosen, options, made, &mut recording, stop, output);
     let interrupted = stop.load(Ordering::Relaxed);
-    let reason = match &error {
-        Some(error) => Some(format!("{error:#}")),
-        None => interrupted.then(|| "interrupted".to_owned()),
+    let reason = match &result {
+        Err(error) => Some(format!("{error:#}")),
+        Ok(_) => interrupted.then(|| "interrupted".to_owned()),
     };
-    recording.end(reason)?;
+    let (error, ended) = match result {
+        Ok(ended) => (None, ended),
+        Err(error) => (Some(error), None),
+    };
+    let judged = ended.as_ref().map(|ended| ended.judged.clone());
+    let points = &chosen.study.points;
+    let outcome = recording.end(reason, Findings { points, is_predicted: true, judged })?;
+    if let Some(ended) = &ended {
+        remark(ended, options, output);
+    }
+    show(chosen, options, &outcome, output)?;
     match (error, interrupted) {
         (Some(error), _) => Err(error),
-        (None, true) => Ok(Exit::Interrupted),
-        (None, false) => Ok(Exit::Ok),
+        (None, true) => {
+            if let Some(folder) = &outcome.folder {
+                let folder = folder.display();
+                output.remark(format_args!(
+                    "interrupted; what was finished is kept: tidewire predict --resume {folder}"
+                ));
+            }
+            Ok(Exit::Interrupted)
+        }
+        (None, false) => Ok(match (outcome.exit(), ended) {
+            (Exit::Ok, Some(ended)) if !ended.imprecise.is_empty() => Exit::Undecided,
+            (exit, _) => exit,
+        }),
     }
 }
 
-/// Makes every run; what went wrong, if something did.
+/// How often it looked, and what it did not reach.
+fn remark(ended: &Ended, options: &Predict, output: &Output) {
+    let Look { number, replications, level, .. } = ended.look;
+    let looks = if number == 1 { "look" } else { "looks" };
+    output.remark(format_args!(
+        "{number} {looks}, the last at {replications} runs of a point{}",
+        if options.until.until_decided || !options.until.require.is_empty() {
+            format!(
+                "; it judged at {}, so that all looks together err no more than 5 %",
+                quantity::level(level)
+            )
+        } else {
+            String::new()
+        }
+    ));
+    if !ended.imprecise.is_empty() {
+        let (points, most) = (ended.imprecise.len(), options.until.at_most);
+        output.remark(format_args!(
+            "{points} points are not known so precisely after {most} runs (--at-most)"
+        ));
+    }
+}
+
+/// The figures of a sweep.
+fn show(
+    chosen: &Chosen,
+    options: &Predict,
+    outcome: &Outcome,
+    output: &Output,
+) -> anyhow::Result<()> {
+    if options.figure.is_none() && !options.plot {
+        return Ok(());
+    }
+    let drawn = sweep::figures(&outcome.report, chosen.study.scenario().seed);
+    if drawn.is_empty() {
+        output.remark("there is nothing to draw: nothing varies");
+    }
+    for sweep::Drawn { name, figure: drawn } in &drawn {
+        if options.plot && !output.json {
+            output.line(format_args!("\n{}", plot::draw(drawn)))?;
+        }
+        if let Some(folder) = &options.figure {
+            let path = folder.join(format!("{name}.svg"));
+            figure::write(drawn, &path)?;
+            output.remark(format_args!("figure: {}", path.display()));
+        }
+    }
+    Ok(())
+}
+
+/// Makes every run; how its looks ended, where it looked.
 fn predict(
     chosen: &Chosen,
+    options: &Predict,
+    made: &Made,
     recording: &mut Recording<'_>,
     stop: &AtomicBool,
     output: &Output,
-) -> Option<anyhow::Error> {
+) -> anyhow::Result<Option<Ended>> {
     let study = &chosen.study;
-    let runs = study.points.iter().map(|point| point.scenario.replications).sum();
+    let goal = goal(options)?;
+    let plan = Plan { replications: None, jobs: host::cores() };
+    let runs = all_runs(study, plan);
     // Records on a terminal show how far it is, and a bar would run into them.
     let has_records = output.json && io::stdout().is_terminal();
-    let bar =
-        if output.draws_progress() && !has_records { bar(runs) } else { ProgressBar::hidden() };
-    let plan = Plan { replications: None, jobs: host::cores() };
+    let draws = output.draws_progress() && !has_records;
+    let bar = if draws { bar(runs.len() as u64) } else { ProgressBar::hidden() };
     let mut written = Ok(());
-    let made = run::run_all(study, plan, stop, |sample| {
+    let each = |sample: Sample| {
         bar.inc(1);
         written = recording.sample(sample);
         if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    });
+    };
+    let ended = match goal {
+        None => run::run_these(study, &runs, made, plan.jobs, stop, each).map(|()| None),
+        Some(goal) => run::run_until(study, plan, goal, made, stop, each, |look| {
+            let next =
+                look.replications.div_ceil(2).min(goal.at_most.saturating_sub(look.replications));
+            bar.inc_length(look.open as u64 * next);
+        })
+        .map(Some),
+    };
     bar.finish_and_clear();
-    made.err().map(anyhow::Error::from).or_else(|| written.err().map(anyhow::Error::from))
+    let ended = ended?;
+    written?;
+    Ok(ended)
+}
+
+/// What the runs are to reach, if they are not counted beforehand.
+fn goal(options: &Predict) -> Result<Option<Goal>, Failure> {
+    let until = &options.until;
+    let precision = until
+        .precision
+        .as_ref()
+        .map(|text| quantity::option::<Share>("--precision", text))
+        .transpose()?;
+    if precision.is_some_and(|share| share == Share(0)) {
+        return Err(Failure::usage("--precision 0 %: no number of runs is enough"));
+    }
+    let is_wanted = precision.is_some() || until.until_decided;
+    Ok(is_wanted.then_some(Goal {
+        precision: precision.map(Share::fraction),
+        decided: until.until_decided,
+        at_most: until.at_most,
+        level: LEVEL,
+    }))
 }
 
 fn bar(runs: u64) -> ProgressBar {

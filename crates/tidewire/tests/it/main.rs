@@ -15,6 +15,7 @@ mod peers;
 mod predict;
 mod relay;
 mod reproduce;
+mod requirements;
 mod scenarios;
 mod watch;
 mod wires;

@@ -2,7 +2,7 @@
 
 use crate::{check_code, command, interrupt, records, run, run_in, stderr, stdout};
 use std::fs;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
@@ -79,10 +79,16 @@ fn the_table_tells_means_with_their_spread_and_shares_with_their_bounds() {
 }
 
 #[test]
-fn a_single_run_has_no_interval() {
+fn a_single_run_has_an_interval_by_batches_where_it_is_long_enough() {
+    // 45 reports are enough for 40 batches of one, and all of them are alike.
     let text = stdout(&run(&["predict", "status-short", "-n", "1", "--no-save"]));
-    assert!(text.contains("mean (n = 1)"), "{text}");
-    assert!(!text.contains('±'), "{text}");
+    assert!(text.contains("mean (n = 1; 95 % by batches)"), "{text}");
+    assert!(text.contains("status  delay       198.6 ± 0.0 us"), "{text}");
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("few.toml"), FORTY.replace("messages = 40", "messages = 39"))
+        .unwrap();
+    let text = stdout(&run_in(folder.path(), &["predict", "few.toml", "-n", "1", "--no-save"]));
+    assert!(text.contains("mean (n = 1)") && !text.contains('±'), "{text}");
 }
 
 #[test]
@@ -154,7 +160,7 @@ fn an_interrupt_keeps_the_runs_that_were_made() {
     let mut child = command(&["predict", "status-csma", "-n", "100000", "--json"])
         .current_dir(folder.path())
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
+        .stderr(Stdio::piped())
         .spawn()
         .unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -163,6 +169,9 @@ fn an_interrupt_keeps_the_runs_that_were_made() {
     let told: Vec<String> =
         core::iter::once(first).chain(lines.map(|line| line.unwrap())).collect();
     assert_eq!(child.wait().unwrap().code(), Some(130));
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert!(said.contains("what was finished is kept: tidewire predict --resume runs/"), "{said}");
     let end = r#"{"type":"end","complete":false,"error":"interrupted"}"#;
     assert_eq!(told.last().map(String::as_str), Some(end));
     let results = bench::folder::read(&only_run(&folder.path().join("runs"))).unwrap();

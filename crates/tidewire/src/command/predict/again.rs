@@ -1,0 +1,57 @@
+//! `predict --resume`: goes on where an interrupted run folder ends.
+//!
+//! A run is a function of its point and its seed, and runs are written in an order that the scenario
+//! and the command line decide. So those that are missing are made and written behind those that are
+//! there, and the file becomes what it would have been.
+
+use super::{carry_out, choose, prepare};
+use crate::args::{Cli, Predict, Verb};
+use crate::exit::{Exit, Failure};
+use crate::interrupt;
+use crate::output::Output;
+use crate::runs::Recording;
+use bench::PROGRAM_VERSION;
+use bench::folder::{self, Provenance};
+use bench::run::Made;
+use bench::sample::{Origin, Sample};
+use clap::Parser as _;
+use std::path::Path;
+
+pub(super) fn resume(folder: &Path, output: &Output) -> anyhow::Result<Exit> {
+    let provenance = folder::provenance(folder)?;
+    let options = options(folder, &provenance)?;
+    let scenario = folder.join("scenario.toml");
+    let chosen = choose(&scenario.to_string_lossy(), &options, output)?;
+    let changed = |what| {
+        let message = format!("{} cannot be gone on with: {what}", folder.display());
+        Failure::usage(message).with_fix("make the whole run anew")
+    };
+    if provenance.program_version != PROGRAM_VERSION {
+        let what = format!("it is of version {}", provenance.program_version);
+        return Err(changed(&what as &str).into());
+    }
+    if provenance.scenario_hash != chosen.hash() {
+        return Err(changed("its scenario.toml was changed").into());
+    }
+    let results = folder::read(folder)?;
+    let whole = |sample: &Sample| sample.complete && sample.source == Origin::Predicted;
+    let made: Vec<Sample> = results.samples.into_iter().take_while(whole).collect();
+    let kept: Made = made.iter().map(|it| ((it.point, it.replication), it.clone())).collect();
+    let all = if results.end.complete { ", which is all" } else { "" };
+    output.remark(format_args!("{} runs are there{all}", kept.len()));
+    let stop = interrupt::install()?;
+    prepare(&options)?;
+    let recording = Recording::resume(folder, &made, output)?;
+    carry_out(&chosen, &options, &kept, recording, stop, output)
+}
+
+/// What the command line of the folder asked for.
+fn options(folder: &Path, provenance: &Provenance) -> anyhow::Result<Predict> {
+    let foreign = || {
+        let message = format!("{} was not written by predict", folder.display());
+        Failure::usage(message).with_fix("--resume takes a folder in ./runs, or where -o said")
+    };
+    let cli = Cli::try_parse_from(&provenance.command).map_err(|_| foreign())?;
+    let Verb::Predict(options) = cli.verb else { return Err(foreign().into()) };
+    Ok(options)
+}
