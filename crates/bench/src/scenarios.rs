@@ -18,12 +18,23 @@ impl BuiltIn {
 }
 
 /// All of them, in the order in which they are shown.
-pub const ALL: [BuiltIn; 6] = [
+pub const ALL: [BuiltIn; 11] = [
     BuiltIn { name: "status-csma", text: include_str!("../../../scenarios/status-csma.toml") },
     BuiltIn { name: "status-short", text: include_str!("../../../scenarios/status-short.toml") },
     BuiltIn { name: "ring", text: include_str!("../../../scenarios/ring.toml") },
     BuiltIn { name: "ship", text: include_str!("../../../scenarios/ship.toml") },
     BuiltIn { name: "t1s-zone", text: include_str!("../../../scenarios/t1s-zone.toml") },
+    BuiltIn {
+        name: "manufacturing-cell",
+        text: include_str!("../../../scenarios/manufacturing-cell.toml"),
+    },
+    BuiltIn { name: "control-loop", text: include_str!("../../../scenarios/control-loop.toml") },
+    BuiltIn { name: "substation", text: include_str!("../../../scenarios/substation.toml") },
+    BuiltIn { name: "plc-ring", text: include_str!("../../../scenarios/plc-ring.toml") },
+    BuiltIn {
+        name: "forty-stations",
+        text: include_str!("../../../scenarios/forty-stations.toml"),
+    },
     BuiltIn { name: "bulk", text: include_str!("../../../scenarios/bulk.toml") },
 ];
 
