@@ -25,9 +25,7 @@ use super::sockets::{Handed, Said, Sockets};
 use crate::clnp::{self, Network};
 use crate::llc::type1::{self, Lpdu, Type1};
 use crate::llc::type3;
-use crate::load::{
-    Event, Flow, FlowId, Outcome, Pattern, Record, Sender, Sink, Stage, Stamp, StampKind,
-};
+use crate::load::{Event, Flow, FlowId, Outcome, Pattern, Record, Sender, Sink, Stage};
 use crate::machine::{Machine, Output};
 use crate::messaging::{self, Messaging};
 use crate::station::Frame;
@@ -35,7 +33,7 @@ use crate::tp4::{
     Endpoint, Entity, Indication, Params, Reason, Request, Ticket, disconnect_reason,
 };
 use bytes::Bytes;
-use crossing::Crossings;
+use crossing::{Arrival, Asker, Crossings};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use waiting::Waiting;
 use wire::addr::{Mac, Sap};
@@ -344,11 +342,7 @@ impl Host {
     // ---- messages without connection --------------------------------------------------------------
 
     fn datagram(&mut self, now: Instant, station: Mac, data: &Packet) {
-        let outcome = Sink::whole(data);
-        let Some(stamp) = self.message(now, None, outcome) else { return };
-        if let Some(reply) = Sink::reply_lsdu(&stamp).filter(|_| self.params.accepts) {
-            self.send_message(now, station, reply);
-        }
+        self.message(now, None, Sink::whole(data), Asker::Station(station));
     }
 
     fn send_message(&mut self, now: Instant, station: Mac, data: Packet) {
@@ -362,9 +356,7 @@ impl Host {
     fn socket_says(&mut self, now: Instant, said: Said) {
         match said {
             // Messages are not requests: nobody waits for a reply.
-            Said::Arrived(data) => {
-                self.message(now, None, Sink::whole(&data));
-            }
+            Said::Arrived(data) => self.message(now, None, Sink::whole(&data), Asker::Nobody),
             Said::Over { place, handed: Handed { sequence, planned }, acknowledged, result } => {
                 let flowing = &mut self.flows[place];
                 let id = flowing.sender.id();
@@ -413,30 +405,17 @@ impl Host {
         }
     }
 
-    /// A message came in whole or damaged; its stamp, if it is one that may want a reply.
-    fn message(&mut self, now: Instant, from: Option<FlowId>, outcome: Outcome) -> Option<Stamp> {
+    /// A message came in whole or damaged.
+    fn message(&mut self, now: Instant, from: Option<FlowId>, outcome: Outcome, asker: Asker) {
         let (stamp, octets) = match outcome {
             Outcome::Whole { stamp, octets } => (stamp, octets),
             Outcome::Damaged { reason } => {
-                self.record_event(now, from.unwrap_or(FlowId(0)), Event::Damaged { reason });
-                return None;
+                let event = Event::Damaged { reason };
+                return self.record_event(now, from.unwrap_or(FlowId(0)), event);
             }
         };
-        let Stamp { flow, sequence, planned, .. } = stamp;
-        let sent = stamp.sent();
-        if stamp.kind == StampKind::Reply {
-            let event = Event::Answered { sequence, planned, sent, octets };
-            self.record_event(now, flow, event);
-            for (_, place) in self.places.range((flow, 0)..=(flow, usize::MAX)) {
-                self.flows[*place].sender.answered(now);
-                self.waiting.wake(*place);
-            }
-            return None;
-        }
-        let event = Event::Delivered { sequence, planned, sent, octets };
         let sap = if from.is_some() { Sap::ISO_NETWORK } else { MESSAGE_SAP };
-        self.deliver(now, flow, sap, event);
-        Some(stamp)
+        self.deliver(now, sap, Arrival { stamp, octets, asker });
     }
 
     // ---- transport --------------------------------------------------------------------------------
@@ -497,14 +476,7 @@ impl Host {
             conversation.flow = Some(stamp.flow);
         }
         let flow = conversation.flow;
-        let reply = self.message(now, flow, outcome).and_then(|stamp| Sink::reply_tsdu(&stamp));
-        let conversation = self.conversations.get_mut(&endpoint);
-        let (Some(reply), Some(conversation)) = (reply, conversation) else { return };
-        self.replying.insert(endpoint);
-        if !conversation.reply(reply) {
-            let event = Event::Damaged { reason: "too many replies wait" };
-            self.record_event(now, flow.unwrap_or(FlowId(0)), event);
-        }
+        self.message(now, flow, outcome, Asker::Connection(endpoint));
     }
 
     fn disconnected(&mut self, now: Instant, endpoint: Endpoint, reason: Reason) {

@@ -3,11 +3,14 @@
 //! A message is handed to its service once it is on the front end, and delivered once it is with its
 //! user. Of each flow one message at a time is on its way down, as a user does that calls and waits.
 //!
-//! Left out: messages through sockets, requests for connections and replies, which do not cross.
-//! Bounds: one message of each flow on the way down; upwards as many as the peers send meanwhile.
+//! A reply crosses like any other message, and so does its arrival.
+//!
+//! Left out: messages through sockets on their way down, and requests for connections, which do not
+//! cross. Bounds: one message of each flow on the way down, and the replies to what has arrived;
+//! upwards as many as the peers send meanwhile.
 
 use super::{Host, MESSAGE_SAP};
-use crate::load::{Event, FlowId};
+use crate::load::{Event, FlowId, Sink, Stamp, StampKind};
 use crate::machine::Machine;
 use crate::station::{Crossing, Way};
 use crate::tp4::{Endpoint, Request};
@@ -30,7 +33,28 @@ pub(super) struct Crossings {
 enum Cargo {
     Tsdu { place: usize, endpoint: Endpoint, tsdu: Bytes },
     Lsdu { place: usize, station: Mac, data: Packet },
-    Delivery { flow: FlowId, event: Event },
+    Reply { flow: FlowId, endpoint: Endpoint, tsdu: Bytes },
+    Answer { station: Mac, data: Packet },
+    Arrival(Arrival),
+}
+
+/// A message on its way to its user.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arrival {
+    pub(super) stamp: Stamp,
+    pub(super) octets: usize,
+    pub(super) asker: Asker,
+}
+
+/// Whom a reply goes to.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Asker {
+    /// The peer of this connection.
+    Connection(Endpoint),
+    /// This station, without connection.
+    Station(Mac),
+    /// Such messages are no requests.
+    Nobody,
 }
 
 impl Crossings {
@@ -88,14 +112,43 @@ impl Host {
         }
     }
 
-    /// A message is whole and goes to its user.
-    pub(super) fn deliver(&mut self, now: Instant, flow: FlowId, sap: Sap, event: Event) {
-        let octets = if let Event::Delivered { octets, .. } = event { octets } else { 0 };
+    /// A user answers a request that came over a connection.
+    pub(super) fn submit_reply(
+        &mut self,
+        now: Instant,
+        flow: FlowId,
+        endpoint: Endpoint,
+        tsdu: Bytes,
+    ) {
         match &mut self.crossings {
             Some(crossings) => {
-                crossings.begin(Way::Up, sap, octets, Cargo::Delivery { flow, event });
+                let octets = tsdu.len();
+                let cargo = Cargo::Reply { flow, endpoint, tsdu };
+                crossings.begin(Way::Down, Sap::ISO_NETWORK, octets, cargo);
             }
-            None => self.record_event(now, flow, event),
+            None => self.reply(now, flow, endpoint, tsdu),
+        }
+    }
+
+    /// A user answers a request that came without connection.
+    pub(super) fn submit_answer(&mut self, now: Instant, station: Mac, data: Packet) {
+        match &mut self.crossings {
+            Some(crossings) => {
+                let octets = data.len();
+                let cargo = Cargo::Answer { station, data };
+                crossings.begin(Way::Down, MESSAGE_SAP, octets, cargo);
+            }
+            None => self.send_message(now, station, data),
+        }
+    }
+
+    /// A message is whole and goes to its user.
+    pub(super) fn deliver(&mut self, now: Instant, sap: Sap, arrival: Arrival) {
+        match &mut self.crossings {
+            Some(crossings) => {
+                crossings.begin(Way::Up, sap, arrival.octets, Cargo::Arrival(arrival));
+            }
+            None => self.arrive(now, arrival),
         }
     }
 
@@ -117,8 +170,50 @@ impl Host {
                 self.has_submitted(place);
                 self.send_message(now, station, data);
             }
-            Some(Cargo::Delivery { flow, event }) => self.record_event(now, flow, event),
+            Some(Cargo::Reply { flow, endpoint, tsdu }) => self.reply(now, flow, endpoint, tsdu),
+            Some(Cargo::Answer { station, data }) => self.send_message(now, station, data),
+            Some(Cargo::Arrival(arrival)) => self.arrive(now, arrival),
             None => {}
+        }
+    }
+
+    /// A message is with its user, who answers it if it is a request.
+    fn arrive(&mut self, now: Instant, Arrival { stamp, octets, asker }: Arrival) {
+        let Stamp { flow, sequence, planned, .. } = stamp;
+        let sent = stamp.sent();
+        if stamp.kind == StampKind::Reply {
+            let event = Event::Answered { sequence, planned, sent, octets };
+            self.record_event(now, flow, event);
+            for (_, place) in self.places.range((flow, 0)..=(flow, usize::MAX)) {
+                self.flows[*place].sender.answered(now);
+                self.waiting.wake(*place);
+            }
+            return;
+        }
+        self.record_event(now, flow, Event::Delivered { sequence, planned, sent, octets });
+        match asker {
+            Asker::Connection(endpoint) => {
+                let reply = Sink::reply_tsdu(&stamp);
+                if let Some(tsdu) = reply.filter(|_| self.conversations.contains_key(&endpoint)) {
+                    self.submit_reply(now, flow, endpoint, tsdu);
+                }
+            }
+            Asker::Station(station) => {
+                if let Some(reply) = Sink::reply_lsdu(&stamp).filter(|_| self.params.accepts) {
+                    self.submit_answer(now, station, reply);
+                }
+            }
+            Asker::Nobody => {}
+        }
+    }
+
+    /// A reply waits for room in its connection.
+    fn reply(&mut self, now: Instant, flow: FlowId, endpoint: Endpoint, reply: Bytes) {
+        let Some(conversation) = self.conversations.get_mut(&endpoint) else { return };
+        self.replying.insert(endpoint);
+        if !conversation.reply(reply) {
+            let event = Event::Damaged { reason: "too many replies wait" };
+            self.record_event(now, flow, event);
         }
     }
 }
