@@ -10,7 +10,7 @@ mod parallel;
 mod sequential;
 mod stations;
 
-pub use parallel::{Made, Plan, all_runs, run_all, run_these};
+pub use parallel::{Made, Plan, all_runs, in_order, run_all, run_these};
 pub use sequential::{Ended, Goal, Look, run_until};
 
 use crate::collect::Clocks;
@@ -106,7 +106,8 @@ pub fn run_watched(
     run_laid_out(point, scenario_hash, replication, layout, watch)
 }
 
-/// Simulates one replication of a point with every station of the scenario on this machine.
+/// Simulates one replication of a point with every station of the scenario, but the background's, on this
+/// machine.
 ///
 /// # Errors
 /// As [`run`].
@@ -117,7 +118,8 @@ pub fn run_on(
     replication: u64,
 ) -> Result<Sample, RunError> {
     let mut layout = lay_out(&point.scenario, seed_of(&point.scenario, replication));
-    for place in &mut layout.places {
+    let stations = point.scenario.all_stations().len();
+    for place in layout.places.iter_mut().take(stations) {
         place.profile = Some(machine.clone());
     }
     let mut watch = Watch { tap: &mut |_| {}, is_interrupted: &|| false };

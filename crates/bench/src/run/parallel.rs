@@ -64,55 +64,75 @@ pub fn run_these(
     mut each: impl FnMut(Sample) -> ControlFlow<()>,
 ) -> Result<(), RunError> {
     let scenario_hash = hash(study.source.text.get(..study.source.file_octets).unwrap_or_default());
+    let make = |index: usize, abandoned: &AtomicBool| {
+        let is_interrupted = || stop.load(Ordering::Relaxed) || abandoned.load(Ordering::Relaxed);
+        let (point, replication) = *runs.get(index).filter(|_| !is_interrupted())?;
+        if let Some(sample) = made.get(&(point, replication)) {
+            return Some(Ok(sample.clone()));
+        }
+        let mut watch = Watch { tap: &mut |_| {}, is_interrupted: &is_interrupted };
+        Some(run_watched(study.points.get(point)?, &scenario_hash, replication, &mut watch))
+    };
+    let mut told = Ok(());
+    in_order(runs.len(), jobs, make, |result| match result {
+        Ok(sample) => each(sample),
+        Err(error) => {
+            told = Err(error);
+            ControlFlow::Break(())
+        }
+    });
+    told
+}
+
+/// Does `count` pieces of work, `jobs` at a time, and hands what comes of them to `each` in the order of
+/// their numbers, whatever the threads do, until `each` breaks off or a piece comes to nothing. `work`
+/// is told when what it does is no longer wanted.
+pub fn in_order<T: Send>(
+    count: usize,
+    jobs: usize,
+    work: impl Fn(usize, &AtomicBool) -> Option<T> + Sync,
+    mut each: impl FnMut(T) -> ControlFlow<()>,
+) {
     let next = AtomicUsize::new(0);
     let abandoned = AtomicBool::new(false);
-    let is_interrupted = || stop.load(Ordering::Relaxed) || abandoned.load(Ordering::Relaxed);
-    let work = |results: &mpsc::SyncSender<(usize, Result<Sample, RunError>)>| {
-        while !is_interrupted() {
+    let work = |results: &mpsc::SyncSender<(usize, T)>| {
+        while !abandoned.load(Ordering::Relaxed) {
             let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some((point, replication)) = runs.get(index) else { break };
-            let result = match made.get(&(*point, *replication)) {
-                Some(sample) => Ok(sample.clone()),
-                None => {
-                    let mut watch = Watch { tap: &mut |_| {}, is_interrupted: &is_interrupted };
-                    let point = &study.points[*point];
-                    run_watched(point, &scenario_hash, *replication, &mut watch)
-                }
+            let Some(result) = (index < count).then(|| work(index, &abandoned)).flatten() else {
+                break;
             };
             if results.send((index, result)).is_err() {
                 break;
             }
         }
     };
-    let jobs = jobs.clamp(1, runs.len().max(1));
+    let jobs = jobs.clamp(1, count.max(1));
     thread::scope(|scope| {
         let (sender, results) = mpsc::sync_channel(jobs);
         for _ in 0..jobs {
             let sender = sender.clone();
-            scope.spawn(move || work(&sender));
+            scope.spawn(|| {
+                let sender = sender;
+                work(&sender);
+            });
         }
         drop(sender);
-        let told = tell(results, &mut each);
+        tell(results, &mut each);
         abandoned.store(true, Ordering::Relaxed);
-        told
-    })
+    });
 }
 
 /// Hands results on in the order of their index, and stops at the first gap that stays.
-fn tell(
-    results: mpsc::Receiver<(usize, Result<Sample, RunError>)>,
-    each: &mut impl FnMut(Sample) -> ControlFlow<()>,
-) -> Result<(), RunError> {
+fn tell<T>(results: mpsc::Receiver<(usize, T)>, each: &mut impl FnMut(T) -> ControlFlow<()>) {
     let mut early = BTreeMap::new();
     let mut due = 0;
     for (index, result) in results {
         early.insert(index, result);
         while let Some(result) = early.remove(&due) {
             due += 1;
-            if each(result?).is_break() {
-                return Ok(());
+            if each(result).is_break() {
+                return;
             }
         }
     }
-    Ok(())
 }

@@ -4,10 +4,12 @@ use crate::layout::Place;
 use crate::profile::Layer;
 use sim::host::{Costed, Invalid, NoBuffer, Params};
 use stack::load::Flow;
+use stack::machine::Deadline;
 use stack::profile::{Host, HostParams};
-use stack::station::Station;
+use stack::station::{Frame, Station, Transmission};
 use std::collections::{BTreeMap, BTreeSet};
-use wire::time::nanos;
+use wire::addr::Mac;
+use wire::time::{Instant, nanos};
 
 /// A simulated station that is, or has in it, a host.
 pub(super) trait Hosted: Station {
@@ -27,13 +29,81 @@ impl Hosted for Host {
     }
 }
 
-impl Hosted for Costed<Host> {
+/// A station on its machine, if it is on one: without, it is what it would be behind a machine that
+/// takes no time, and costs the simulator less.
+pub(super) enum Placed {
+    /// Takes no time.
+    Bare(Box<Host>),
+    /// Takes its machine's.
+    On(Box<Costed<Host>>),
+}
+
+impl Placed {
+    fn station(&self) -> &dyn Station {
+        match self {
+            Self::Bare(host) => &**host,
+            Self::On(costed) => &**costed,
+        }
+    }
+
+    fn station_mut(&mut self) -> &mut dyn Station {
+        match self {
+            Self::Bare(host) => &mut **host,
+            Self::On(costed) => &mut **costed,
+        }
+    }
+
+    fn machine(&self) -> Option<&Costed<Host>> {
+        match self {
+            Self::Bare(_) => None,
+            Self::On(costed) => Some(costed),
+        }
+    }
+}
+
+impl Station for Placed {
+    fn addr(&self) -> Mac {
+        self.station().addr()
+    }
+
+    fn receive(&mut self, now: Instant, frame: Frame) {
+        self.station_mut().receive(now, frame);
+    }
+
+    fn expire(&mut self, now: Instant) {
+        self.station_mut().expire(now);
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        self.station().deadline()
+    }
+
+    fn poll(&mut self) -> Option<Frame> {
+        self.station_mut().poll()
+    }
+
+    fn transmitted(&mut self, now: Instant, outcome: Transmission) {
+        self.station_mut().transmitted(now, outcome);
+    }
+
+    fn has_receive_buffer(&self) -> bool {
+        self.station().has_receive_buffer()
+    }
+}
+
+impl Hosted for Placed {
     fn host(&self) -> &Host {
-        self.station()
+        match self {
+            Self::Bare(host) => host,
+            Self::On(costed) => costed.station(),
+        }
     }
 
     fn host_mut(&mut self) -> &mut Host {
-        self.station_mut()
+        match self {
+            Self::Bare(host) => host,
+            Self::On(costed) => costed.station_mut(),
+        }
     }
 }
 
@@ -44,12 +114,15 @@ pub(super) fn plain(places: Vec<Place>) -> Vec<Host> {
 
 /// Stations on their machines; those that name none take no time. On a ring a frame without a
 /// buffer is refused, elsewhere it is lost.
-pub(super) fn costed(places: Vec<Place>, is_ring: bool) -> Result<Vec<Costed<Host>>, Invalid> {
+pub(super) fn costed(places: Vec<Place>, is_ring: bool) -> Result<Vec<Placed>, Invalid> {
     let no_buffer = if is_ring { NoBuffer::Refused } else { NoBuffer::Lost };
     let on_machine = |place: Place| {
-        let params =
-            place.profile.map_or_else(Params::ideal, |profile| profile.host(Layer::Llc, no_buffer));
-        Costed::new(host(place.host, place.flows, &params), params, BTreeSet::new())
+        let Some(profile) = place.profile else {
+            return Ok(Placed::Bare(Box::new(Host::new(place.host, place.flows))));
+        };
+        let params = profile.host(Layer::Llc, no_buffer);
+        let host = host(place.host, place.flows, &params);
+        Ok(Placed::On(Box::new(Costed::new(host, params, BTreeSet::new())?)))
     };
     places.into_iter().map(on_machine).collect()
 }
@@ -62,15 +135,16 @@ fn host(params: HostParams, flows: Vec<Flow>, machine: &Params) -> Host {
 }
 
 /// Notes what the machines of all stations were busy for and what they lost.
-pub(super) fn count_machines(stations: &[Costed<Host>], counts: &mut BTreeMap<String, u64>) {
+pub(super) fn count_machines(stations: &[Placed], counts: &mut BTreeMap<String, u64>) {
+    let machines = || stations.iter().filter_map(Placed::machine);
     let mut note = |name: &str, of: fn(&Costed<Host>) -> u64| {
-        counts.insert(format!("machines.{name}"), stations.iter().map(of).sum());
+        counts.insert(format!("machines.{name}"), machines().map(of).sum());
     };
     note("processor-ns", |station| nanos(station.processor_time()));
     note("queue-drops", |station| station.counters().queue_drops);
     note("lost", |station| station.counters().lost);
     note("late", |station| station.counters().late);
-    for usage in stations.iter().flat_map(|station| station.usage()) {
+    for usage in machines().flat_map(Costed::usage) {
         let name = format!("machines.busy-ns.{}", usage.name);
         *counts.entry(name).or_default() += nanos(usage.busy);
     }
