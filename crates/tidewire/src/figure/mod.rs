@@ -6,7 +6,7 @@
 //! ```
 //!
 //! The same figure gives the same octets, on every machine: nothing in the files tells when or where
-//! they were made. Left out: logarithmic axes, and any kind of figure but points and lines against x.
+//! they were made. Left out: logarithmic axes across, and any kind of figure but points and lines against x.
 
 mod scene;
 mod svg;

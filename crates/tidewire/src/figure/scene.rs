@@ -9,6 +9,9 @@ use core::fmt;
 const MOST_POINTS: usize = 200;
 /// Most ticks on an axis.
 const MOST_TICKS: f64 = 9.0;
+/// How many times as high as the lowest series the highest is at the least where both are drawn on a
+/// logarithmic axis: on another the lowest would lie flat.
+const FLAT: f64 = 20.0;
 
 /// A figure with everything chosen.
 #[derive(Clone, PartialEq, Debug)]
@@ -28,7 +31,18 @@ pub(super) struct Range {
     pub(super) label: String,
     pub(super) low: f64,
     pub(super) high: f64,
+    /// From tick to tick; on a logarithmic axis from one power of ten to the next.
     pub(super) step: f64,
+    pub(super) scale: Scale,
+}
+
+/// How an axis counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Scale {
+    /// Equal ways for equal differences.
+    Linear,
+    /// Equal ways for equal ratios.
+    Logarithmic,
 }
 
 /// A series with its looks.
@@ -83,13 +97,39 @@ impl Scene {
             title: figure.title.clone(),
             caption: figure.caption.clone() + &reference.collect::<String>(),
             x: Range::over(&figure.x, points().map(|point| point.x)),
-            y: Range::over(&figure.y, points().flat_map(ends)),
+            y: if is_logarithmic(figure) {
+                Range::of_powers(&figure.y, points().map(|point| point.y))
+            } else {
+                Range::over(&figure.y, points().flat_map(ends))
+            },
             layers: figure.series.iter().map(Layer::of).collect(),
         }
     }
 }
 
+/// Whether there is nothing at zero or below, and one series would lie flat beneath another.
+fn is_logarithmic(figure: &Figure) -> bool {
+    let finite = |series: &super::Series| -> Vec<f64> {
+        series.points.iter().map(|point| point.y).filter(|y| y.is_finite()).collect()
+    };
+    let all: Vec<Vec<f64>> = figure.series.iter().map(finite).filter(|ys| !ys.is_empty()).collect();
+    let tops = || all.iter().map(|ys| ys.iter().copied().fold(f64::MIN, f64::max));
+    let (lowest, highest) = (tops().fold(f64::MAX, f64::min), tops().fold(f64::MIN, f64::max));
+    all.iter().flatten().all(|y| *y > 0.0) && !all.is_empty() && highest >= lowest * FLAT
+}
+
 impl Range {
+    /// From the power of ten that no value falls below to the one that none exceeds.
+    fn of_powers(axis: &Axis, values: impl Iterator<Item = f64>) -> Self {
+        let finite = values.filter(|value| value.is_finite());
+        let (low, high) =
+            finite.fold((f64::MAX, f64::MIN), |(low, high), v| (low.min(v), high.max(v)));
+        let label = format!("{} ({})", axis.name, axis.unit);
+        let [low, high] =
+            [low.log10().floor(), high.log10().ceil()].map(|power| 10_f64.powf(power));
+        Self { label, low, high, step: 10.0, scale: Scale::Logarithmic }
+    }
+
     /// From zero, unless there is something below it, to the tick that no value exceeds.
     fn over(axis: &Axis, values: impl Iterator<Item = f64>) -> Self {
         let finite = values.filter(|value| value.is_finite());
@@ -98,7 +138,8 @@ impl Range {
         let step = step(high - low);
         let (low, high) = ((low / step).floor() * step, (high / step).ceil() * step);
         let label = format!("{} ({})", axis.name, axis.unit);
-        Self { label, low, high: if high > low { high } else { low + step }, step }
+        let high = if high > low { high } else { low + step };
+        Self { label, low, high, step, scale: Scale::Linear }
     }
 }
 
@@ -138,8 +179,9 @@ fn thinned(points: Vec<Point>) -> Vec<Point> {
 
 impl fmt::Display for Range {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { label, low, high, step } = self;
-        write!(f, "{label} from {low} to {high} by {step}")
+        let Self { label, low, high, step, scale } = self;
+        let by = if *scale == Scale::Linear { "by" } else { "times" };
+        write!(f, "{label} from {low} to {high} {by} {step}")
     }
 }
 
@@ -192,6 +234,21 @@ mod tests {
         assert_eq!(range.to_string(), "difference (us) from -4 to 8 by 2");
         let range = Range::over(&axis, [40.0].into_iter());
         assert_eq!(range.to_string(), "difference (us) from 0 to 40 by 5");
+    }
+
+    #[test]
+    fn an_axis_counts_ratios_where_a_series_would_lie_flat_and_nothing_is_zero() {
+        let series = |ys: &[f64]| Series {
+            points: ys.iter().map(|y| Point::exact(1.0, *y)).collect(),
+            ..example().series[0].clone()
+        };
+        let range = |one: &[f64], other: &[f64]| {
+            let figure = Figure { series: vec![series(one), series(other)], ..example() };
+            Scene::of(&figure).y.to_string()
+        };
+        assert_eq!(range(&[6.0, 8.0], &[5.9, 160.0]), "time (ms) from 1 to 1000 times 10");
+        assert_eq!(range(&[6.0, 8.0], &[5.9, 159.0]), "time (ms) from 0 to 160 by 20");
+        assert_eq!(range(&[0.0, 8.0], &[5.9, 160.0]), "time (ms) from 0 to 160 by 20");
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub(super) use drawing::draw;
 #[cfg(feature = "figures")]
 mod drawing {
     use super::super::Mark;
-    use super::super::scene::{Layer, Looks, Marker, Range};
+    use super::super::scene::{Layer, Looks, Marker, Range, Scale};
     use super::Scene;
     use kuva::backend::svg::SvgBackend;
     use kuva::plot::legend::{LegendEntry, LegendPosition, LegendShape};
@@ -40,8 +40,9 @@ mod drawing {
 
     /// The scene as an SVG document.
     pub(in super::super) fn draw(scene: &Scene) -> String {
-        let plots: Vec<Plot> = scene.layers.iter().flat_map(plots).collect();
-        let Range { low, high, step, label } = &scene.x;
+        let plots: Vec<Plot> =
+            scene.layers.iter().flat_map(|layer| plots(layer, &scene.y)).collect();
+        let Range { low, high, step, label, .. } = &scene.x;
         let layout = Layout::auto_from_plots(&plots)
             .with_width(WIDTH)
             .with_height(HEIGHT)
@@ -55,10 +56,13 @@ mod drawing {
             .with_y_label(literal(&scene.y.label))
             .with_y_axis_min(scene.y.low)
             .with_y_axis_max(scene.y.high)
-            .with_y_tick_step(scene.y.step)
             .with_legend_entries(scene.layers.iter().map(entry).collect())
             .with_legend_position(LegendPosition::OutsideRightTop)
             .with_legend_box(false);
+        let layout = match scene.y.scale {
+            Scale::Linear => layout.with_y_tick_step(scene.y.step),
+            Scale::Logarithmic => layout.with_log_y(),
+        };
         let mut drawn = render_multiple(plots, layout);
         drawn.height += CAPTION_LINE / 2.0;
         for line in lines(&scene.caption) {
@@ -78,14 +82,18 @@ mod drawing {
         accessible(scene, &SvgBackend::new().with_pretty(true).render_scene(&drawn))
     }
 
-    fn plots(layer: &Layer) -> Vec<Plot> {
+    fn plots(layer: &Layer, upwards: &Range) -> Vec<Plot> {
         let points = || layer.points.iter().map(|point| (point.x, point.y));
         let Looks { colour, marker, dash } = layer.looks;
         let style = dash.map_or(LineStyle::Solid, |dash| LineStyle::Custom(dash.to_owned()));
         let line = LinePlot::new().with_data(points()).with_color(colour).with_line_style(style);
         // An observation without an interval has bars of no height, which do not show.
         let below_and_above = layer.points.iter().map(|point| match point.interval {
-            Some((low, high)) => ((point.y - low).max(0.0), (high - point.y).max(0.0)),
+            Some((low, high)) => {
+                // On a logarithmic axis there is no way down to zero.
+                let low = low.max(upwards.low);
+                ((point.y - low).max(0.0), (high - point.y).max(0.0))
+            }
             None => (0.0, 0.0),
         });
         let has_intervals = layer.points.iter().any(|point| point.interval.is_some());
