@@ -30,11 +30,12 @@ pub struct BuiltIn {
 }
 
 /// All of them, in the order in which they are shown.
-pub const ALL: [BuiltIn; 4] = [
+pub const ALL: [BuiltIn; 5] = [
     BuiltIn { name: "ideal", text: include_str!("../../profiles/ideal.toml") },
     BuiltIn { name: "pc-pronet", text: include_str!("../../profiles/pc-pronet.toml") },
     BuiltIn { name: "at-pronet", text: include_str!("../../profiles/at-pronet.toml") },
     BuiltIn { name: "intel-310", text: include_str!("../../profiles/intel-310.toml") },
+    BuiltIn { name: "nbs-1986", text: include_str!("../../profiles/nbs-1986.toml") },
 ];
 
 /// The profile of this name that comes with the program.

@@ -274,7 +274,8 @@ pub struct Station {
     pub profile: Option<ProfileName>,
 }
 
-/// The name of a machine that comes with the program: `ideal`, `pc-pronet` or `at-pronet`.
+/// The name of a machine that comes with the program: `ideal`, `pc-pronet`, `at-pronet`, `intel-310` or
+/// `nbs-1986`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(transparent)]
 pub struct ProfileName(pub &'static str);
