@@ -456,10 +456,10 @@ pub(crate) struct Reproduce {
     /// The seed of all simulations.
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Repetitions of each operation at each size.
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 50,
+    /// Repetitions of each operation at each size, or of each run; 50, or 30 runs of nbs-1986, without it.
+    #[arg(short = 'n', long, value_name = "N",
           value_parser = clap::value_parser!(u64).range(1..=100_000))]
-    pub(crate) runs: u64,
+    pub(crate) runs: Option<u64>,
 }
 
 /// The form of a result.

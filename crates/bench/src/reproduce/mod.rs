@@ -7,6 +7,7 @@
 pub mod found;
 #[cfg(test)]
 mod listed;
+pub mod nbs_1986;
 pub mod plot;
 pub mod row;
 pub mod summary;
@@ -27,12 +28,14 @@ pub struct Paper {
     pub name: &'static str,
     /// Who wrote it, what it is called, and when it appeared.
     pub title: &'static str,
+    /// How often what is repeated is, where nobody says it.
+    pub repetitions: u64,
     /// Reproduces it.
     pub run: fn(&Options) -> Result<Reproduction, Impossible>,
 }
 
 /// All of them, in the order in which they are listed.
-pub const PAPERS: [Paper; 2] = [tr_88_08::PAPER, tr_88_04::PAPER];
+pub const PAPERS: [Paper; 3] = [tr_88_08::PAPER, tr_88_04::PAPER, nbs_1986::PAPER];
 
 /// The paper of this name.
 #[must_use]
@@ -45,7 +48,7 @@ pub fn paper(name: &str) -> Option<Paper> {
 pub struct Options {
     /// The seed of all simulations.
     pub seed: u64,
-    /// Repetitions of each operation that is timed.
+    /// Repetitions of each operation that is timed, or of each run.
     pub messages: u64,
     /// What the monitor is like, which this crate cannot see.
     pub monitor: Option<Monitor>,

@@ -11,6 +11,8 @@ pub struct Plot {
     pub horizontal: (&'static str, &'static str),
     /// What runs upwards, and its unit.
     pub vertical: (&'static str, &'static str),
+    /// How often what was observed, and what the intervals are.
+    pub observed: String,
     /// Its curves.
     pub curves: Vec<Curve>,
 }
@@ -22,8 +24,19 @@ pub struct Curve {
     pub name: String,
     /// Whether the model was calibrated on it.
     pub is_input: bool,
+    /// How it is drawn.
+    pub style: Style,
     /// Its points, from left to right.
     pub points: Vec<Point>,
+}
+
+/// How a curve is drawn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Style {
+    /// Points with their intervals, on a line.
+    Points,
+    /// A line without points: an edge of a band around the last curve of points before it.
+    Edge,
 }
 
 /// A point of a curve, with the interval in which it lies.
@@ -39,4 +52,12 @@ pub struct Point {
     pub high: f64,
     /// Observations behind it.
     pub observations: u64,
+}
+
+/// What papers that timed so many messages at each size say of their figures.
+#[must_use]
+pub fn means_at_each_size(messages: u64) -> String {
+    format!(
+        "Means of n = {messages} at each size; intervals: 95 % of the mean, over all models that fit."
+    )
 }

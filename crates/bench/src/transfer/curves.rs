@@ -6,7 +6,7 @@
 use super::{INFORMATION, LARGE, LEAST, MOST_DATAGRAM, MOST_WINDOW, Question, Service, Trial};
 use crate::reproduce::NotHere;
 use crate::reproduce::found::Found;
-use crate::reproduce::plot::{Curve, Plot, Point};
+use crate::reproduce::plot::{Curve, Plot, Point, Style, means_at_each_size};
 use core::time::Duration;
 
 /// Sizes of datagrams.
@@ -99,13 +99,15 @@ pub fn trials(t1s: &[Duration]) -> Vec<Trial> {
     trials
 }
 
-/// Draws all figures from what `answer` says of each trial; `is_model` where delays went into a model.
+/// Draws all figures from what `answer` says of each trial, of so many messages; `is_model` where delays
+/// went into a model.
 ///
 /// # Errors
 /// That of the first trial that cannot be answered.
 pub fn plots(
     t1s: &[Duration],
     is_model: IsModel,
+    messages: u64,
     mut answer: impl FnMut(&Trial) -> Result<Found, NotHere>,
 ) -> Result<Vec<Plot>, NotHere> {
     let mut plots = Vec::new();
@@ -118,9 +120,11 @@ pub fn plots(
                 points.push(Point { x, y, low, high, observations });
             }
             let is_input = is_delay && is_model == IsModel::Yes;
-            curves.push(Curve { name: name.to_owned(), is_input, points });
+            let name = name.to_owned();
+            curves.push(Curve { name, is_input, style: Style::Points, points });
         }
-        plots.push(Plot { number, title, horizontal, vertical, curves });
+        let observed = means_at_each_size(messages);
+        plots.push(Plot { number, title, horizontal, vertical, observed, curves });
     }
     Ok(plots)
 }

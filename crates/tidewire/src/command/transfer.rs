@@ -73,8 +73,8 @@ fn plots(
         known.insert(trial, setup.read(&trial, &sample).map_err(failed)?);
     }
     let unasked = || NotHere("a trial was not made".to_owned());
-    curves::plots(&T1S, IsModel::No, |trial| known.get(trial).copied().ok_or_else(unasked))
-        .map_err(|error| failed(error).into())
+    let answer = |trial: &Trial| known.get(trial).copied().ok_or_else(unasked);
+    curves::plots(&T1S, IsModel::No, setup.messages, answer).map_err(|error| failed(error).into())
 }
 
 fn failed(NotHere(why): NotHere) -> Failure {

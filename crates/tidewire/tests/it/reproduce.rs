@@ -53,7 +53,7 @@ fn figures_are_drawn_with_their_numbers_and_say_what_was_an_input() {
     for number in ["4", "5", "6", "7", "8a", "8b"] {
         let path = folder.path().join(format!("drawn/tr-88-08-figure-{number}.svg"));
         let svg = fs::read_to_string(&path).unwrap();
-        assert!(svg.contains("<svg") && svg.contains("seed 1"), "figure {number}");
+        assert!(svg.contains("<svg") && svg.contains("Seed 1."), "figure {number}");
         assert!(path.with_extension("csv").exists(), "figure {number}");
     }
 }
@@ -72,6 +72,31 @@ fn circuits_are_judged_over_every_model_and_their_delays_are_inputs() {
     }
     for id in ["S000-026", "S000-033", "S000-036", "S000-039"] {
         assert_eq!(row(id)["role"], "prediction", "{id}");
+    }
+}
+
+#[test]
+fn every_row_and_every_figure_of_nbs_1986_is_told() {
+    if cfg!(debug_assertions) {
+        println!("skipped: the runs of nbs-1986 take a release build");
+        return;
+    }
+    let lines = records(&run(&["reproduce", "nbs-1986", "-n", "2", "--json"]));
+    let of_type = |name: &str| lines.iter().filter(|line| line["type"] == name).count();
+    // 46 rows of the paper and 12 of RFC 1008; Figures 2 to 4 and 6 to 11.
+    let counts = ["paper", "row", "figure", "summary", "end"].map(of_type);
+    assert_eq!(counts, [1, 58, 9, 1, 1]);
+    let role = |id: &str| lines.iter().find(|line| line["id"] == id).unwrap()["role"].clone();
+    assert!(["R1008-005", "R1008-007"].iter().all(|id| role(id) == "calibration-input"));
+    for id in ["S001-013", "S001-029", "S001-037", "R1008-006", "R1008-008", "R1008-011"] {
+        assert_eq!(role(id), "prediction", "{id}");
+    }
+    // Two networks, each with the edges of its band, at 15 loads.
+    for figure in lines.iter().filter(|line| line["type"] == "figure") {
+        let curves = figure["curves"].as_array().unwrap();
+        let points: Vec<usize> =
+            curves.iter().map(|curve| curve["points"].as_array().unwrap().len()).collect();
+        assert_eq!(points, [15; 6], "{}", figure["number"]);
     }
 }
 

@@ -27,6 +27,7 @@ use std::collections::BTreeSet;
 pub const PAPER: Paper = Paper {
     name: "tr-88-04",
     title: "Strayer and Weaver, Performance Measurement of Data Transfer Services in MAP, 1988",
+    repetitions: 50,
     run,
 };
 
@@ -108,7 +109,7 @@ fn run(options: &Options) -> Result<Reproduction, Impossible> {
     laboratory.prepare(&curves::trials(&T1S));
     let inputs = laboratory.inputs();
     let outcomes = judge(row::parse(ROWS)?, &inputs, |source| obtain(&mut laboratory, source));
-    let plots = curves::plots(&T1S, IsModel::Yes, |trial| {
+    let plots = curves::plots(&T1S, IsModel::Yes, options.messages, |trial| {
         laboratory.over_models(|laboratory, model| laboratory.of(model, *trial))
     })?;
     let remarks = remarks(&mut laboratory, &inputs)?;

@@ -3,7 +3,7 @@
 use super::laboratory::{LEAST, LONGEST_FRAME, LONGEST_MESSAGE, Laboratory, Machine, SHORT};
 use crate::layers::{Operation, Service};
 use crate::reproduce::NotHere;
-use crate::reproduce::plot::{Curve, Plot, Point};
+use crate::reproduce::plot::{Curve, Plot, Point, Style, means_at_each_size};
 use std::collections::BTreeSet;
 
 /// A curve: of which machine, of what, and the rows that give points of it.
@@ -78,13 +78,15 @@ pub(super) fn all(
                 points.push(Point { x: octets as f64, y: time.value, low, high, observations });
             }
             let is_input = rows.iter().any(|row| inputs.contains(*row));
-            curves.push(Curve { name: (*name).to_owned(), is_input, points });
+            let name = (*name).to_owned();
+            curves.push(Curve { name, is_input, style: Style::Points, points });
         }
         plots.push(Plot {
             number,
             title,
             horizontal: ("packet size", "octets"),
             vertical: ("time", "ms"),
+            observed: means_at_each_size(laboratory.options.messages),
             curves,
         });
     }

@@ -23,6 +23,7 @@ use std::collections::BTreeSet;
 pub const PAPER: Paper = Paper {
     name: "tr-88-08",
     title: "Weaver and Colvin, A Real-time Messaging System for Token Ring Networks, 1988",
+    repetitions: 50,
     run,
 };
 

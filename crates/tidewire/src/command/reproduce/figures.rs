@@ -2,7 +2,7 @@
 
 use crate::exit::Failure;
 use crate::figure::{self, Axis, Figure, Mark, Series};
-use bench::reproduce::plot::{Curve, Plot, Point};
+use bench::reproduce::plot::{Curve, Plot, Point, Style};
 use bench::reproduce::{Options, Paper, Reproduction};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -39,41 +39,50 @@ fn figure(paper: &Paper, options: &Options, plot: &Plot) -> Figure {
         reference: Some(format!("{}, Figure {}", paper.name.to_uppercase(), plot.number)),
         x: axis(plot.horizontal),
         y: axis(plot.vertical),
-        series: plot.curves.iter().enumerate().map(series).collect(),
+        series: series(&plot.curves),
     }
 }
 
-/// How often, with which seed, and which curves the model has seen.
+/// What was observed, with which seed, and which curves the model has seen.
 fn caption(options: &Options, plot: &Plot) -> String {
     let named = |is_input: bool| {
-        let curves = plot.curves.iter().filter(|curve| curve.is_input == is_input);
+        let curves = plot.curves.iter().filter(|curve| curve.style == Style::Points);
+        let curves = curves.filter(|curve| curve.is_input == is_input);
         let names: Vec<&str> = curves.map(|curve| curve.name.as_str()).collect();
         if names.is_empty() { "none".to_owned() } else { names.join(", ") }
     };
     format!(
-        "Means of n = {} at each size, seed {}; intervals: 95 % of the mean, over all models that \
-         fit. Calibration inputs: {}. Predictions: {}.",
-        options.messages,
+        "{} Seed {}. Calibration inputs: {}. Predictions: {}.",
+        plot.observed,
         options.seed,
         named(true),
         named(false)
     )
 }
 
-fn series((kin, curve): (usize, &Curve)) -> Series {
+/// Each curve in a kin of its own, with the edges of its band.
+fn series(curves: &[Curve]) -> Vec<Series> {
+    let mut points = 0;
+    let kins = curves.iter().map(|curve| {
+        points += usize::from(curve.style == Style::Points);
+        points.saturating_sub(1)
+    });
+    kins.zip(curves).map(one_series).collect()
+}
+
+fn one_series((kin, curve): (usize, &Curve)) -> Series {
     let point = |point: &Point| figure::Point {
         x: point.x,
         y: point.y,
-        interval: Some((point.low, point.high)),
+        interval: (curve.style == Style::Points).then_some((point.low, point.high)),
         count: Some(point.observations),
     };
     let role = if curve.is_input { "input" } else { "prediction" };
-    Series {
-        name: format!("{} ({role})", curve.name),
-        kin,
-        mark: Mark::PointsOnLine,
-        points: curve.points.iter().map(point).collect(),
-    }
+    let (name, mark) = match curve.style {
+        Style::Points => (format!("{} ({role})", curve.name), Mark::PointsOnLine),
+        Style::Edge => (curve.name.clone(), Mark::Line),
+    };
+    Series { name, kin, mark, points: curve.points.iter().map(point).collect() }
 }
 
 #[cfg(test)]
@@ -86,6 +95,7 @@ mod tests {
         let curve = |name: &str, is_input| Curve {
             name: name.to_owned(),
             is_input,
+            style: Style::Points,
             points: vec![Point { x: 1.0, y: 2.0, low: 1.5, high: 2.5, observations: 7 }],
         };
         let plot = Plot {
@@ -93,14 +103,24 @@ mod tests {
             title: "Times",
             horizontal: ("size", "octets"),
             vertical: ("time", "ms"),
-            curves: vec![curve("MAC", true), curve("LLC", true), curve("PHY", false)],
+            observed: "Means of n = 7.".to_owned(),
+            curves: vec![
+                curve("MAC", true),
+                Curve { style: Style::Edge, ..curve("MAC, 95 %", true) },
+                curve("LLC", true),
+                curve("PHY", false),
+            ],
         };
         let options = Options { seed: 3, messages: 7, monitor: None };
         let figure = figure(&PAPERS[0], &options, &plot);
-        assert!(figure.caption.contains("n = 7 at each size, seed 3"), "{}", figure.caption);
+        assert!(figure.caption.starts_with("Means of n = 7. Seed 3. "), "{}", figure.caption);
         let ends = "Calibration inputs: MAC, LLC. Predictions: PHY.";
         assert!(figure.caption.ends_with(ends), "{}", figure.caption);
         assert_eq!(figure.reference.as_deref(), Some("TR-88-08, Figure 6"));
-        assert_eq!(figure.series[2].name, "PHY (prediction)");
+        let series: Vec<(&str, usize)> =
+            figure.series.iter().map(|series| (series.name.as_str(), series.kin)).collect();
+        let names = ["MAC (input)", "MAC, 95 %", "LLC (input)", "PHY (prediction)"];
+        // An edge is drawn as its curve is.
+        assert_eq!(series, names.into_iter().zip([0, 0, 1, 2]).collect::<Vec<_>>());
     }
 }

@@ -25,8 +25,8 @@ pub(crate) fn run(arguments: &Reproduce, output: &Output) -> anyhow::Result<Exit
     if let Some(folder) = &arguments.figures {
         figures::prepare(folder)?;
     }
-    let options =
-        Options { seed: arguments.seed, messages: arguments.runs, monitor: Some(monitor()?) };
+    let messages = arguments.runs.unwrap_or(paper.repetitions);
+    let options = Options { seed: arguments.seed, messages, monitor: Some(monitor()?) };
     let reproduction =
         (paper.run)(&options).map_err(|error| Failure::failed(format!("{name}: {error}")))?;
     let drawn = match &arguments.figures {

@@ -1,0 +1,215 @@
+//! One run of NBS-1986 as a scenario: which experiment, over which network, under which load, in a world
+//! whose open questions are answered in one way.
+//!
+//! Left open by the paper, and so a part of [`World`]: what its load counts, how long its cable is, who
+//! makes the load, how fast the token is passed on under what it tells, and when a DT is sent again.
+//!
+//! A run begins with an empty network and an open connection: one trial more is made, and the first, which
+//! would meet the acknowledgement of its connection's opening, is left out.
+
+use crate::profile::Profile;
+use crate::reproduce::NotHere;
+use crate::scenario::{self, Point};
+use core::time::Duration;
+
+/// Trials of one run.
+pub(super) const TRIALS: u64 = 500;
+/// From one report or request to the next.
+pub(super) const PERIOD: Duration = Duration::from_millis(20);
+/// Octets of a status report, and of a response.
+pub(super) const LONG: u64 = 200;
+/// Octets of a request.
+pub(super) const SHORT: u64 = 20;
+/// Octets of data in a frame of the background.
+pub(super) const BACKGROUND: u64 = 200;
+/// The greatest load, and from one load to the next, in percent.
+pub(super) const MOST_LOAD: u64 = 70;
+const LOAD_STEP: u64 = 5;
+/// Stations of the network (RFC 1008, 3.4.3.2).
+pub(super) const STATIONS: u64 = 12;
+/// How long a signal takes between two stations of the token bus (RFC 1008, 3.4.3.2: 8 ns, read as us).
+pub(super) const PROPAGATION: Duration = Duration::from_micros(8);
+/// When the connection is opened: the background has settled by then.
+const START: Duration = Duration::from_millis(100);
+/// By when it is open without load, and the first trial due; the second is due at least 10 ms later.
+const OPEN: Duration = Duration::from_millis(110);
+/// The longest a run may take: thirteen times as long as it should.
+const LONGEST_SECONDS: u64 = 130;
+
+/// All loads, in percent.
+pub(super) fn loads() -> impl DoubleEndedIterator<Item = u64> + Clone {
+    (0..=MOST_LOAD / LOAD_STEP).map(|step| step * LOAD_STEP)
+}
+
+/// What a pair of stations does.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Experiment {
+    /// Reports its status every 20 ms.
+    Status,
+    /// Asks every 20 ms.
+    ConstantRate,
+    /// Asks as soon as it is answered.
+    MaximumRate,
+}
+
+impl Experiment {
+    /// All of them, in the order of the paper.
+    pub(super) const ALL: [Self; 3] = [Self::Status, Self::ConstantRate, Self::MaximumRate];
+}
+
+/// What it goes over.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Net {
+    /// IEEE 802.3.
+    CsmaCd,
+    /// IEEE 802.4.
+    TokenBus,
+}
+
+impl Net {
+    /// Both.
+    pub(super) const ALL: [Self; 2] = [Self::CsmaCd, Self::TokenBus];
+}
+
+/// What a load of so many percent counts.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Counted {
+    /// The bits of the background's frames, as everywhere in tidewire: on CSMA/CD from destination
+    /// address to FCS, on a token bus with preamble and delimiters.
+    Frames,
+    /// The bits of its messages alone.
+    Messages,
+}
+
+/// Answers to what the paper leaves open.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct World {
+    /// Which reading of the profile.
+    pub(super) model: usize,
+    /// What a load counts.
+    pub(super) counted: Counted,
+    /// How long the cable of CSMA/CD is, in metres.
+    pub(super) length_metres: u64,
+    /// How many of the stations make the load.
+    pub(super) background: u64,
+    /// How many times as long as the profile says a pass of the token takes.
+    pub(super) passes: u32,
+    /// When a DT is sent again: RFC 1008 (8.3.1.1) says that 100 ms worked well in the simulations.
+    pub(super) t1: Duration,
+}
+
+impl World {
+    /// As the figures are drawn.
+    pub(super) const DRAWN: Self = Self {
+        model: 0,
+        counted: Counted::Frames,
+        length_metres: 500,
+        background: STATIONS - 2,
+        passes: 1,
+        t1: Duration::from_millis(100),
+    };
+}
+
+/// One cell of a figure, in one world.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Cell {
+    pub(super) world: World,
+    pub(super) experiment: Experiment,
+    pub(super) net: Net,
+    pub(super) load_percent: u64,
+}
+
+impl Cell {
+    /// The run of this cell, to be made with this profile, of so many trials.
+    pub(super) fn point(
+        &self,
+        profile: &Profile,
+        trials: u64,
+        seed: u64,
+    ) -> Result<Point, NotHere> {
+        let text = self.scenario(profile, trials, seed)?;
+        let study = scenario::load(&text, "the experiment")
+            .map_err(|error| NotHere(format!("{self:?}: {error}")))?;
+        study.points.into_iter().next().ok_or_else(|| NotHere("no run".to_owned()))
+    }
+
+    fn scenario(&self, profile: &Profile, trials: u64, seed: u64) -> Result<String, NotHere> {
+        let World { background, t1, .. } = self.world;
+        let period = PERIOD.as_millis();
+        let (size, pattern) = match self.experiment {
+            Experiment::Status => (LONG, format!("kind = \"cyclic\", period = \"{period} ms\"")),
+            Experiment::ConstantRate => {
+                let kind = "constant-rate-request";
+                let pattern = format!("period = \"{period} ms\", reply = \"{LONG} B\"");
+                (SHORT, format!("kind = \"{kind}\", {pattern}"))
+            }
+            Experiment::MaximumRate => {
+                (SHORT, format!("kind = \"maximum-rate-request\", reply = \"{LONG} B\""))
+            }
+        };
+        Ok(format!(
+            "version = 1\ntitle = \"NBS-1986\"\nseed = {seed}\nreplications = 1\n\
+             stop = {{ after = \"{LONGEST_SECONDS} s\", warmup = \"{} ms\" }}\nmedium = {}\n\
+             stations = {{ count = 2 }}\n\
+             [transport]\nextended = false\nchecksum = false\nacknowledge = \"each\"\n\
+             t1 = \"{} us\"\n\
+             [[flow]]\nname = \"trials\"\nfrom = \"station-1\"\nto = \"station-2\"\n\
+             service = \"class-4\"\npattern = {{ {pattern} }}\nsize = \"{size} B\"\n\
+             messages = {}\nstart = \"{} ms\"\n\
+             [background]\nload = \"{} %\"\nstations = {background}\nsize = \"{BACKGROUND} B\"\n",
+            OPEN.as_millis(),
+            self.medium(profile)?,
+            t1.as_micros(),
+            trials + 1,
+            START.as_millis(),
+            self.frame_load_percent(),
+        ))
+    }
+
+    fn medium(&self, profile: &Profile) -> Result<String, NotHere> {
+        let World { length_metres, passes, .. } = self.world;
+        Ok(match self.net {
+            Net::CsmaCd => format!(
+                "{{ kind = \"csma-cd\", rate = \"10 Mbit/s\", length = \"{length_metres} m\" }}"
+            ),
+            Net::TokenBus => format!(
+                "{{ kind = \"token-bus\", rate = \"10 Mbit/s\", length = \"0 m\", \
+                 head-end = \"0 m\", head-end-delay = \"{} us\", station-delay = \"{} ns\" }}",
+                PROPAGATION.as_micros(),
+                station_delay(profile, passes)?.as_nanos(),
+            ),
+        })
+    }
+
+    /// The load in percent as a scenario counts it: frames.
+    fn frame_load_percent(&self) -> f64 {
+        let frame_octets = match self.net {
+            // Addresses, length and FCS.
+            Net::CsmaCd => BACKGROUND + 18,
+            // Preamble 3, delimiters 2, FC, addresses 12, FCS 4 at 10 Mbit/s.
+            Net::TokenBus => BACKGROUND + 22,
+        };
+        let counted = match self.world.counted {
+            Counted::Frames => frame_octets,
+            Counted::Messages => BACKGROUND,
+        };
+        self.load_percent as f64 * frame_octets as f64 / counted as f64
+    }
+}
+
+/// From the last bit of a token that a station hears to the first that it sends: what the profile leaves of
+/// a pass beside the token's 176 bits and the way.
+fn station_delay(profile: &Profile, passes: u32) -> Result<Duration, NotHere> {
+    let token = Duration::from_nanos(17_600);
+    let pass = token_pass(profile)? * passes;
+    pass.checked_sub(token + PROPAGATION)
+        .ok_or_else(|| NotHere("the token is passed on before it is there".to_owned()))
+}
+
+/// From one station's having the token to the next one's.
+fn token_pass(profile: &Profile) -> Result<Duration, NotHere> {
+    let input = profile.input("token-pass").ok_or_else(|| {
+        NotHere(format!("the profile {} does not say how the token is passed", profile.name))
+    })?;
+    Ok(Duration::from_nanos((input.value * 1e6).round() as u64))
+}

@@ -1,0 +1,96 @@
+//! What the cross-overs rest on: the same figures where what the paper leaves open is answered otherwise.
+
+use super::crossing::{self, FIGURES, FIRST_LOAD, Figure, figure_of};
+use super::experiment::{Cell, Counted, Experiment, MOST_LOAD, Net, World, loads};
+use super::laboratory::Laboratory;
+use crate::reproduce::NotHere;
+use crate::reproduce::found::Found;
+use core::time::Duration;
+
+/// The figures whose cross-overs are watched.
+const WATCHED: [&str; 2] = ["2", "4"];
+/// The least load at which they are looked for, in percent.
+const FROM: u64 = 15;
+
+/// Another world, and what is other in it.
+pub(super) fn worlds(laboratory: &Laboratory) -> Vec<(String, World)> {
+    let drawn = World::DRAWN;
+    let readings = (1..laboratory.count()).map(|model| {
+        let reading = laboratory.reading(model).unwrap_or_default();
+        (format!("the profile read as \"{reading}\""), World { model, ..drawn })
+    });
+    let others = [
+        ("a cable of 50 m", World { length_metres: 50, ..drawn }),
+        ("a cable of 1,850 m", World { length_metres: 1_850, ..drawn }),
+        ("the load from 4 stations", World { background: 4, ..drawn }),
+        ("an idle rotation of 4 ms", World { passes: 4, ..drawn }),
+        ("T1 of 1 s", World { t1: Duration::from_secs(1), ..drawn }),
+    ];
+    readings.chain(others.map(|(name, world)| (name.to_owned(), world))).collect()
+}
+
+/// The world in which a load counts messages.
+pub(super) const MESSAGES: World = World { counted: Counted::Messages, ..World::DRAWN };
+
+/// The cells of the watched figures in a world.
+pub(super) fn cells(world: World) -> Vec<Cell> {
+    let loads = loads().skip_while(|load| *load < FROM);
+    let of_load = |load_percent| {
+        let experiment = Experiment::Status;
+        Net::ALL.map(|net| Cell { world, experiment, net, load_percent })
+    };
+    loads.flat_map(of_load).collect()
+}
+
+/// A sentence on the cross-overs of a world, beside the band of single runs and what the paper has.
+pub(super) fn crossings(laboratory: &Laboratory, world: World) -> Result<String, NotHere> {
+    let mut told = Vec::new();
+    for figure in FIGURES {
+        let found = crossing::of(laboratory, world, figure, FIRST_LOAD)?;
+        let (least, most) = crossing::of_single_runs(laboratory, world, figure)?;
+        let published = match figure.published {
+            Some(share) => format!("; published {:.0}", share * 100.0),
+            None => String::new(),
+        };
+        told.push(format!(
+            "Figure {} {}, single runs {}{published}",
+            figure.number,
+            percent(found),
+            range(least, most)
+        ));
+    }
+    Ok(format!("{}.", told.join(". ")))
+}
+
+/// Sentences on how the watched cross-overs move from world to world.
+pub(super) fn moves(laboratory: &Laboratory) -> Result<String, NotHere> {
+    let mut told = Vec::new();
+    for number in WATCHED {
+        let figure: Figure = figure_of(number)?;
+        let of = |world| crossing::of(laboratory, world, figure, FROM).map(percent);
+        let mut others = Vec::new();
+        for (name, world) in worlds(laboratory) {
+            others.push(format!("with {name} {}", of(world)?));
+        }
+        let drawn = of(World::DRAWN)?;
+        told.push(format!("Figure {number} {drawn} as drawn; {}.", others.join(", ")));
+    }
+    Ok(format!("What these cross-overs rest on: {}", told.join(" ")))
+}
+
+/// A share and its interval in percent.
+fn percent(found: Found) -> String {
+    format!("{} ({})", one(found.value), range(found.low, found.high))
+}
+
+fn range(low: f64, high: f64) -> String {
+    format!("{} to {}", one(low), one(high))
+}
+
+fn one(share: f64) -> String {
+    match share {
+        f64::INFINITY => format!("over {MOST_LOAD}"),
+        f64::NEG_INFINITY => "any".to_owned(),
+        _ => format!("{:.1}", share * 100.0),
+    }
+}

@@ -1,0 +1,235 @@
+//! The rows beside the list of targets, the sources beside the rows, and the model beside its arithmetic.
+//!
+//! Runs are short here and few; a release build makes all of them.
+
+use super::experiment::Counted;
+use super::*;
+use crate::profile::{self, Profile};
+use crate::reproduce::listed;
+use crate::reproduce::row::Kind;
+use std::collections::BTreeMap;
+
+#[test]
+fn every_row_of_the_list_of_targets_is_here_with_its_kind_and_its_value() {
+    listed::check_rows("NBS-1986", ROWS[0]);
+    listed::check_rows("RFC 1008", ROWS[1]);
+}
+
+#[test]
+fn every_source_is_asked_for_and_every_one_asked_for_is_known() {
+    listed::check_sources(&ROWS.concat(), &SOURCES.map(|(name, _)| name));
+}
+
+#[test]
+fn what_is_asked_fits_its_column() {
+    listed::check_widths(&ROWS.concat());
+    // Beside "15 to 25 ± 0.5", "0.924 to 0.925" and a verdict there is room for 27.
+    for row in row::parse(&ROWS.concat()).unwrap().iter().filter(|row| row.kind != Kind::C) {
+        for claim in &row.claims {
+            let gap = if claim.unit.is_empty() { 0 } else { 2 };
+            let width = claim.asks.chars().count() + gap + claim.unit.chars().count();
+            assert!(width <= 27 || claim.unit == "count", "{}: {} is {width}", row.id, claim.asks);
+        }
+    }
+}
+
+fn built_in() -> Profile {
+    profile::built_in("nbs-1986").unwrap()
+}
+
+fn laboratory(profile: &Profile, messages: u64, trials: u64, jobs: usize) -> Laboratory {
+    Laboratory::new(profile, Options { seed: 1, messages, monitor: None }, trials, jobs)
+}
+
+/// A cell of the first model.
+fn cell(experiment: Experiment, net: Net, load_percent: u64) -> Cell {
+    Cell { world: World::DRAWN, experiment, net, load_percent }
+}
+
+#[test]
+fn it_does_not_matter_how_many_runs_are_made_at_a_time() {
+    let cells: Vec<Cell> = Experiment::ALL
+        .into_iter()
+        .flat_map(|experiment| Net::ALL.map(|net| cell(experiment, net, 60)))
+        .collect();
+    let of = |jobs| {
+        let mut laboratory = laboratory(&built_in(), 3, 15, jobs);
+        laboratory.prepare(&cells, 3).unwrap();
+        let means = cells.iter().map(|cell| laboratory.mean_of(*cell, Statistic::Mean).unwrap());
+        let bits = |found: Found| [found.value, found.low, found.high].map(f64::to_bits);
+        means.map(bits).collect::<Vec<_>>()
+    };
+    let one = of(1);
+    assert_eq!(of(2), one);
+    assert_eq!(of(7), one);
+}
+
+#[test]
+fn runs_that_are_made_later_are_those_that_would_have_been_made_at_once() {
+    let cells = [cell(Experiment::Status, Net::CsmaCd, 50)];
+    let mut later = laboratory(&built_in(), 4, 20, 2);
+    later.prepare(&cells, 2).unwrap();
+    later.prepare(&cells, 4).unwrap();
+    let mut at_once = laboratory(&built_in(), 4, 20, 1);
+    at_once.prepare(&cells, 4).unwrap();
+    let band = |laboratory: &Laboratory| laboratory.band_of(cells[0], Statistic::Maximum).unwrap();
+    assert_eq!(band(&later), band(&at_once));
+    let single = band(&at_once);
+    assert!(single.0 < single.1, "four runs are one: {single:?}");
+}
+
+#[test]
+fn every_reading_gives_back_what_it_was_calibrated_on() {
+    let mut laboratory = laboratory(&built_in(), 2, 10, 1);
+    for model in 0..laboratory.count() {
+        let world = World { model, ..World::DRAWN };
+        laboratory.prepare(&of_reading(world), 2).unwrap();
+    }
+    // 7.25 ms / 1.2475 + 235 octets at 0.8 us + 45 m of cable: 5.8116 + 0.1880 + 0.0002 ms.
+    let least = a::least_delay(&laboratory).unwrap();
+    assert!((least.low - 5.9998).abs() < 1e-3 && (least.high - 5.9998).abs() < 1e-3, "{least:?}");
+    let rotation = a::idle_rotation(&laboratory).unwrap().value;
+    // 12 x 83.333 us.
+    assert!((rotation - 1.0).abs() < 1e-5, "{rotation}");
+    for (names, published) in [(&SEND, 4.0), (&RECEIVE, 3.25)] {
+        let sum = a::inputs(&laboratory, names).unwrap();
+        assert!((sum.low - published).abs() < 1e-9 && (sum.high - published).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn a_request_waits_behind_the_acknowledgement_of_the_answer_before_it() {
+    // In ms before scaling, from when the answer's DT is processed. Its cost is the front end's alone:
+    // 1.21875 to give it, 2.5 for its AK; the next request comes after 1.21875 and waits all of the 2.5.
+    // At the other end the AK is there 1.5 + 2.5 earlier than the request, and takes 2.03125.
+    //
+    // First reading: the front end is busy for 0.40625 + 2.5; the request comes after 3 x 0.40625 +
+    // 2 x 0.5 = 2.21875, and waits 0.6875. "host": after 1.21875 + 1.5, and the AK takes 2.5: no wait.
+    let speed = built_in().input("speed").unwrap().value;
+    let mut laboratory = laboratory(&built_in(), 1, 10, 1);
+    for (reading, expected) in [(None, 0.6875), (Some("front-end"), 2.5), (Some("host"), 0.0)] {
+        let models = 0..laboratory.count();
+        let model = models.into_iter().find(|model| laboratory.reading(*model) == reading);
+        let world = World { model: model.unwrap(), ..World::DRAWN };
+        laboratory.prepare(&of_reading(world), 1).unwrap();
+        let wait = a::behind_acknowledgements(&laboratory, world).unwrap().value;
+        // The first of the trials is left out: it follows no answer.
+        let expected = expected / speed;
+        assert!((wait - expected).abs() < 2e-3, "{reading:?}: {wait} and not {expected}");
+    }
+}
+
+#[test]
+fn a_load_counts_frames_or_messages() {
+    let interval = |net, counted| {
+        let world = World { counted, ..World::DRAWN };
+        let cell = Cell { world, ..cell(Experiment::Status, net, 50) };
+        let scenario = cell.point(&built_in(), 1, 1).unwrap().scenario;
+        let interval = scenario.background.unwrap().mean_interval(&scenario.medium).unwrap();
+        interval.as_nanos() as f64 / 1e6
+    };
+    let [csma_cd, token_bus] = Net::ALL;
+    // 10 stations x 218, 222 or 200 octets x 8 / (0.5 x 10 Mbit/s).
+    for (net, counted, expected) in [
+        (csma_cd, Counted::Frames, 3.488),
+        (token_bus, Counted::Frames, 3.552),
+        (csma_cd, Counted::Messages, 3.2),
+        (token_bus, Counted::Messages, 3.2),
+    ] {
+        let found = interval(net, counted);
+        assert!((found - expected).abs() < 1e-5, "{net:?}, {counted:?}: {found}");
+    }
+}
+
+#[test]
+fn the_token_goes_round_in_what_the_frames_leave_of_the_time() {
+    let mut laboratory = laboratory(&built_in(), 3, 100, 2);
+    let worlds = [World::DRAWN, MESSAGES];
+    for world in worlds {
+        let cell = Cell { world, ..cell(Experiment::Status, Net::TokenBus, MOST_LOAD) };
+        laboratory.prepare(&[cell], 3).unwrap();
+    }
+    let rotation = |world| a::rotation(&laboratory, world, MOST_LOAD).unwrap();
+    // 1 ms / (1 - 0.7 - 0.010) and, of frames of 222 octets for messages of 200, 1 ms / (1 - 0.777 - 0.010):
+    // a DT of 253 octets with what is around it and its AK of 35 each 20 ms are 1.2 %.
+    let [frames, messages] = worlds.map(rotation);
+    assert!(frames.low < 3.48 && 3.4 < frames.high, "{frames:?}");
+    assert!(messages.low < 4.8 && 4.6 < messages.high, "{messages:?}");
+}
+
+#[test]
+fn each_input_of_the_profile_moves_the_rows_that_rest_on_it_and_no_other() {
+    // Each input in turn is a tenth larger.
+    let profile = alone();
+    let before = found(&profile);
+    let mut moved: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+    for input in &profile.inputs {
+        let after = found(&profile.with_input(&input.name, 1.1).unwrap());
+        let changes = before.iter().zip(&after).filter_map(|((name, was), (_, is))| {
+            let change = (is / was - 1.0) * 100.0;
+            (change.abs() > VISIBLE_PERCENT).then_some((*name, change))
+        });
+        let changes: Vec<(&str, f64)> = changes.collect();
+        let told: Vec<String> =
+            changes.iter().map(|(name, change)| format!("{name} {change:+.1} %")).collect();
+        println!("seen: nbs-1986 {} + 10 %: {}", input.name, told.join(", "));
+        moved.insert(input.name.clone(), changes.iter().map(|(name, _)| *name).collect());
+    }
+    let responses = ["response-csma-cd-0", "response-token-bus-0", "dead-time"];
+    let all_but_token = ["least-delay", "behind-acknowledgements"].into_iter().chain(responses);
+    assert_eq!(moved["speed"], all_but_token.collect());
+    assert!(moved["interface-data-unit"].is_empty(), "no message needs two units");
+    assert!(moved["token-pass"].contains("idle-rotation"));
+    assert!(moved["token-pass"].contains("rotation-70"));
+    for input in ["host-send", "bus-send", "front-end-send"] {
+        assert!(moved[input].contains("send") && moved[input].contains("least-delay"), "{input}");
+        assert!(!moved[input].contains("receive"), "{input}");
+    }
+    for input in ["host-receive", "bus-receive", "front-end-receive", "acknowledgement-receive"] {
+        assert!(moved[input].contains("receive") && moved[input].contains("least-delay"));
+        assert!(!moved[input].contains("send"), "{input}");
+    }
+    assert!(moved["acknowledgement-send"].contains("behind-acknowledgements"));
+    for (input, rows) in &moved {
+        for row in ["trials", "loads", "background-size"] {
+            assert!(!rows.contains(row), "{input} moved {row}");
+        }
+        let of_token = ["idle-rotation", "rotation-70"];
+        assert!(input == "token-pass" || of_token.iter().all(|row| !rows.contains(row)), "{input}");
+    }
+}
+
+/// Changes below this, in percent, are the token found elsewhere.
+const VISIBLE_PERCENT: f64 = 0.5;
+
+/// The first reading alone.
+fn alone() -> Profile {
+    let mut profile = built_in();
+    profile.variants.clear();
+    profile
+}
+
+/// What each source that asks little of the runs finds with this machine.
+fn found(profile: &Profile) -> Vec<(&'static str, f64)> {
+    let mut laboratory = laboratory(profile, 3, 30, 2);
+    laboratory.prepare(&of_reading(World::DRAWN), 3).unwrap();
+    laboratory.prepare(&[cell(Experiment::Status, Net::TokenBus, MOST_LOAD)], 3).unwrap();
+    let asked = SOURCES.iter().filter(|(name, _)| CHEAP.contains(name));
+    asked.map(|(name, source)| (*name, source(&laboratory).unwrap().value)).collect()
+}
+
+const CHEAP: [&str; 13] = [
+    "trials",
+    "loads",
+    "background-size",
+    "least-delay",
+    "idle-rotation",
+    "rotation-70",
+    "response-csma-cd-0",
+    "response-token-bus-0",
+    "dead-time",
+    "behind-acknowledgements",
+    "send",
+    "receive",
+    "acknowledgement",
+];
