@@ -1,17 +1,30 @@
-//! The corpus of the fuzzer of classes 0 and 2, replayed, and scripts drawn at random.
+//! The corpora of the fuzzers of machines, replayed, and scripts made of them at random.
 
-use crate::entry;
+use crate::{entry, hostile};
+use stack::tp4::Counters;
 use stats::rng::Stream;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-fn folder() -> PathBuf {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus")).join("tp0")
+/// A fuzz target of this crate: its name, its seeds, and what runs a script.
+struct Target {
+    name: &'static str,
+    seeds: fn() -> Vec<(&'static str, Vec<u8>)>,
+    run: fn(&[u8]),
+}
+
+const TARGETS: [Target; 2] = [
+    Target { name: "tp0", seeds: tp0, run: entry::tp0 },
+    Target { name: "tp4_machine", seeds: tp4, run: hostile_tp4 },
+];
+
+fn folder(target: &Target) -> PathBuf {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus")).join(target.name)
 }
 
 /// A CR, a CC, DTs, a DR and an ER to reference 1, as a script carries them: operation 5 and a length
 /// in fours, filled with zeros, which a class 0 DT takes for data.
-fn seeds() -> Vec<(&'static str, Vec<u8>)> {
+fn tp0() -> Vec<(&'static str, Vec<u8>)> {
     let nsdu = |octets: &[u8]| {
         let fours = octets.len().div_ceil(4);
         let mut script = vec![(fours as u8) << 3 | 5];
@@ -45,39 +58,166 @@ fn seeds() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
+/// What the seeds of class 4 are made of: operation in the low four bits, argument in the high; a TPDU of the
+/// peer reads the places of its two references and two octets more.
+const WORDS: [(&str, &[u8]); 30] = [
+    // CRs from reference 1 in the extended and the normal format, and from 2 in the normal; a CC.
+    ("cr", &[0x11, 0, 1, 0, 0x03]),
+    ("cr-normal", &[0x11, 0, 1, 0x40, 0x03]),
+    ("second-cr", &[0x11, 0, 2, 0x40, 0x03]),
+    ("third-cr", &[0x11, 0, 3, 0x40, 0x03]),
+    ("cc", &[0x12, 0, 1, 0x40, 0x03]),
+    ("accept", &[0x0A, 0]),
+    ("second-accept", &[0x0A, 1]),
+    ("connect", &[9, 2, 3, 3]),
+    // AKs for numbers 0 and 1, and one that closes the window; for three DTs; to the second reference.
+    ("ak", &[3, 0, 1, 0, 8]),
+    ("ak1", &[3, 0, 1, 1, 8]),
+    ("ak1-closed", &[0x43, 0, 1, 1, 0]),
+    ("ak3-closed", &[3, 0, 1, 3, 0]),
+    ("ak3", &[3, 0, 1, 3, 4]),
+    ("second-ak", &[3, 1, 1, 0, 8]),
+    ("ak-reduced", &[0x43, 0, 1, 0, 0x10]),
+    // DTs with numbers 0 and 1 that end their TSDUs; to the second reference.
+    ("dt", &[4, 0, 1, 0, 0x85]),
+    ("dt1", &[4, 0, 1, 1, 0x85]),
+    ("second-dt", &[4, 1, 1, 0, 0x85]),
+    ("ed", &[5, 0, 1, 0, 4]),
+    ("ea", &[6, 0, 1, 0, 0]),
+    // TSDUs of 256 and 3,840 octets; two octets of expedited data.
+    ("data", &[0x1B, 0]),
+    ("long", &[0xFB, 0]),
+    ("expedite", &[0x1C, 0]),
+    ("dr", &[7, 0, 1, 128, 0]),
+    ("dc", &[8, 0, 1, 0, 0]),
+    ("errors", &[0x28, 0, 1, 0, 0, 0, 5, 4, 0xF0, 0, 1, 0x80, 0x18, 0, 1, 1, 0]),
+    ("end", &[0xDD, 0]),
+    ("withdraw", &[0x8D, 0x40]),
+    ("give", &[0x0D, 0x40]),
+    // What is due next runs out.
+    ("due", &[0x0E]),
+];
+
+/// Openings, transfers and ends of class 4; behind two octets of parameters.
+fn tp4() -> Vec<(&'static str, Vec<u8>)> {
+    [
+        ("accepted", "04 00 cr-normal accept ak dt data ak1 end dc"),
+        ("called", "04 20 connect cc data due ak1 ed expedite ae ea dr"),
+        ("extended", "07 10 cr accept ak long ak1 due due dr"),
+        ("reordered", "00 01 cr-normal accept ak dt1 dt dt due ae"),
+        ("credit", "00 08 cr-normal accept ak withdraw due give dt ae"),
+        ("closed", "40 00 cr-normal accept ak long ak1-closed ae ak1"),
+        ("confirmed", "00 00 cr-normal accept ak data ak3-closed ak3"),
+        (
+            "shared",
+            "08 00 cr-normal accept ak second-cr second-accept second-ak ak-reduced 8f ak-reduced \
+             second-dt",
+        ),
+        ("errors", "00 00 cr-normal accept ak errors dr dr"),
+        ("joined", "08 00 cr-normal accept 8f ak dt data due"),
+        ("damaged", "02 00 cr accept 4f ak ak 4f dt dt ae"),
+        ("crossed", "00 00 connect end cc dr connect cr-normal accept end"),
+        ("flood", "00 00 cr second-cr third-cr ae"),
+    ]
+    .map(|(name, text)| {
+        let octets = |word: &str| match WORDS.iter().find(|(known, _)| *known == word) {
+            Some((_, octets)) => octets.to_vec(),
+            None => vec![u8::from_str_radix(word, 16).unwrap()],
+        };
+        (name, text.split(' ').flat_map(octets).collect())
+    })
+    .to_vec()
+}
+
 /// The seeds are in the corpus as they are made here; `BLESS=1` writes them there.
 #[test]
-fn the_corpus_begins_with_the_seeds() {
-    for (name, octets) in seeds() {
-        let path = folder().join(name);
-        if std::env::var_os("BLESS").is_some() {
-            fs::create_dir_all(folder()).unwrap();
-            fs::write(&path, &octets).unwrap();
+fn the_corpora_begin_with_the_seeds() {
+    for target in TARGETS {
+        for (name, octets) in (target.seeds)() {
+            let path = folder(&target).join(name);
+            if std::env::var_os("BLESS").is_some() {
+                fs::create_dir_all(folder(&target)).unwrap();
+                fs::write(&path, &octets).unwrap();
+            }
+            let found = fs::read(&path).unwrap_or_default();
+            assert_eq!(found, octets, "{} is not what is made here", path.display());
         }
-        let found = fs::read(&path).unwrap_or_default();
-        assert_eq!(found, octets, "{} is not what is made here", path.display());
     }
 }
 
 #[test]
-fn every_file_of_the_corpus_keeps_its_claims() {
-    let files = fs::read_dir(folder()).unwrap();
-    let count = files.map(|file| entry::tp0(&fs::read(file.unwrap().path()).unwrap())).count();
-    assert!(count >= seeds().len(), "only {count} files");
+fn every_file_of_the_corpora_keeps_its_claims() {
+    for target in TARGETS {
+        let files = fs::read_dir(folder(&target)).unwrap();
+        let scripts = files.map(|file| fs::read(file.unwrap().path()).unwrap());
+        let count = scripts.map(|script| (target.run)(&script)).count();
+        println!("seen: {count} scripts of the corpus {}", target.name);
+        assert!(count >= (target.seeds)().len(), "only {count} files");
+    }
 }
 
 #[test]
 fn scripts_with_octets_changed_keep_their_claims() {
     let mut chance = Stream::named(0x5EED, "scripts");
-    let seeds = seeds();
-    for round in 0..20_000_usize {
-        let mut script = seeds[round % seeds.len()].1.clone();
-        let other = &seeds[chance.below(seeds.len() as u64) as usize].1;
-        script.extend_from_slice(&other[1..]);
-        for _ in 0..=chance.below(3) {
-            let place = chance.below(script.len() as u64) as usize;
-            script[place] = chance.below(256) as u8;
+    for target in TARGETS {
+        let seeds = (target.seeds)();
+        for round in 0..20_000_usize {
+            let mut script = seeds[round % seeds.len()].1.clone();
+            let other = &seeds[chance.below(seeds.len() as u64) as usize].1;
+            script.extend_from_slice(&other[1..]);
+            for _ in 0..=chance.below(3) {
+                let place = chance.below(script.len() as u64) as usize;
+                script[place] = chance.below(256) as u8;
+            }
+            (target.run)(&script);
         }
-        entry::tp0(&script);
     }
+}
+
+/// Octets at random: most are nonsense, and all of it is borne. `TIDEWIRE_SCRIPTS` says how many.
+#[test]
+fn scripts_drawn_at_random_keep_their_claims() {
+    let count = std::env::var("TIDEWIRE_SCRIPTS").ok().and_then(|text| text.parse().ok());
+    let count: u64 = count.unwrap_or(5_000);
+    for target in TARGETS {
+        for seed in 0..count {
+            let mut chance = Stream::named(seed, "script");
+            let length = 16 + chance.below(240);
+            let script: Vec<u8> = (0..length).map(|_| chance.below(256) as u8).collect();
+            let run = std::panic::catch_unwind(|| (target.run)(&script));
+            assert!(run.is_ok(), "{}: the script of seed {seed:#x}", target.name);
+        }
+        println!("seen: {count} random scripts for {}", target.name);
+    }
+}
+
+/// Else the claims of class 4 would hold because nothing happens.
+#[test]
+fn the_seeds_of_class_4_go_far() {
+    let all: Vec<_> = tp4().iter().map(|(_, script)| hostile::tp4(script)).collect();
+    let sum = |count: fn(&Counters) -> u64| all.iter().map(count).sum::<u64>();
+    let seen = [
+        ("opened", sum(|it| it.opened)),
+        ("refusals", sum(|it| it.refusals)),
+        ("t1", sum(|it| it.t1)),
+        ("gave_up", sum(|it| it.gave_up)),
+        ("out_of_order", sum(|it| it.out_of_order)),
+        ("duplicates", sum(|it| it.duplicates)),
+        ("closed_window", sum(|it| it.closed_window)),
+        ("credit_reductions", sum(|it| it.credit_reductions)),
+        ("confirmations", sum(|it| it.confirmations)),
+        ("protocol_errors", sum(|it| it.protocol_errors)),
+        ("bad_checksum", sum(|it| it.bad_checksum)),
+        ("concatenated", sum(|it| it.concatenated)),
+        ("expedited_again", sum(|it| it.expedited_again)),
+        ("frozen_reference", sum(|it| it.frozen_reference)),
+        ("inactivity", sum(|it| it.inactivity)),
+    ];
+    println!("seen: over the seeds {seen:?}");
+    let never: Vec<_> = seen.iter().filter(|(_, count)| *count == 0).collect();
+    assert!(never.is_empty(), "no seed comes to {never:?}");
+}
+
+fn hostile_tp4(script: &[u8]) {
+    hostile::tp4(script);
 }

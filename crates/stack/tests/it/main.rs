@@ -5,6 +5,7 @@ mod clauses;
 mod corpus;
 mod dialogue;
 mod entry;
+mod hostile;
 mod hosts;
 mod lone;
 mod tp4_bad_input;
