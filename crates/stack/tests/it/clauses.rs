@@ -98,3 +98,31 @@ fn the_list_of_clauses_is_what_code_and_tests_cite() {
     let kept = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(kept == list, "tests/clauses.md is out of date: BLESS=1 rewrites it");
 }
+
+/// The names between backticks in the table of traps.
+#[test]
+fn every_trap_has_tests_that_are_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let table = std::fs::read_to_string(root.join("tests/traps.md")).unwrap();
+    let mut paths = Vec::new();
+    files(&root.join("../wire/src"), &mut paths);
+    files(&root.join("src"), &mut paths);
+    files(&root.join("tests"), &mut paths);
+    let mut there = BTreeSet::new();
+    for path in &paths {
+        there.insert(path.file_stem().unwrap().to_string_lossy().into_owned());
+        let text = std::fs::read_to_string(path).unwrap();
+        for part in text.split("#[test]").skip(1) {
+            let name = part.split(['(', '{']).next().unwrap_or_default().trim();
+            there.insert(name.trim_start_matches("fn ").to_owned());
+        }
+    }
+    let rows: Vec<&str> = table.lines().filter(|line| line.starts_with("| ")).skip(1).collect();
+    for row in &rows {
+        let names: Vec<&str> = row.split('`').skip(1).step_by(2).collect();
+        assert!(!names.is_empty(), "no test: {row}");
+        let missing: Vec<_> = names.iter().filter(|name| !there.contains(**name)).collect();
+        assert!(missing.is_empty(), "there is no {missing:?}");
+    }
+    println!("seen: {} traps", rows.len());
+}

@@ -5,9 +5,10 @@ use stack::clnp;
 use stack::load::{Event, Flow, FlowId, MessageOptions, Pattern, Record, Service};
 use stack::messaging::{self, Priority};
 use stack::profile::{Host, HostParams};
-use stack::station::{Station, Transmission, destination};
+use stack::station::{Frame, Station, Transmission, destination};
 use stack::tp4::{Credit, Params};
 use wire::addr::{Mac, Nsap};
+use wire::packet::Packet;
 use wire::time::Instant;
 
 fn host(number: u32, transport: Params, flows: Vec<Flow>) -> Host {
@@ -44,6 +45,11 @@ fn flow(service: Service, pattern: Pattern, size_octets: usize, messages: u64) -
 
 /// Runs host 1 with this flow against host 2; the records of both.
 fn run(transport: &Params, flow: Flow) -> [Vec<Record>; 2] {
+    run_over(transport, flow, |frame| frame)
+}
+
+/// The same over a LAN that does this to every frame.
+fn run_over(transport: &Params, flow: Flow, carried: impl Fn(Frame) -> Frame) -> [Vec<Record>; 2] {
     let mut hosts =
         [host(1, transport.clone(), vec![flow]), host(2, transport.clone(), Vec::new())];
     let mut records = [Vec::new(), Vec::new()];
@@ -62,7 +68,7 @@ fn run(transport: &Params, flow: Flow) -> [Vec<Record>; 2] {
                     busy = true;
                     hosts[of].transmitted(now, Transmission::Sent);
                     assert_eq!(destination(&frame), Some(hosts[1 - of].addr()));
-                    hosts[1 - of].receive(now, frame);
+                    hosts[1 - of].receive(now, carried(frame));
                 }
             }
         }
@@ -115,6 +121,26 @@ fn every_pattern_delivers_every_message_over_both_services() {
                 assert!(is_end(receiver.last().unwrap()), "{:?}", receiver.last());
             }
         }
+    }
+}
+
+#[test]
+fn what_a_short_frame_is_padded_with_is_no_user_data() {
+    // IEEE 802.3: at least 60 octets. A DT of 20 octets would be read as one of more.
+    let bulk = flow(Service::Class4, Pattern::Bulk, 20, 40);
+    for checksum in [false, true] {
+        let transport = Params { checksum, ..Params::lan() };
+        let padded = std::cell::Cell::new(0);
+        let pad = |frame: Frame| {
+            let mut octets = frame.to_bytes().to_vec();
+            padded.set(padded.get() + u32::from(octets.len() < 60));
+            octets.resize(octets.len().max(60), 0xA5);
+            Packet::new(octets.into())
+        };
+        let [_, receiver] = run_over(&transport, bulk.clone(), pad);
+        let expected: Vec<_> = (0..40).map(|sequence| (sequence, 20)).collect();
+        assert_eq!(delivered(&receiver), expected, "checksum {checksum}");
+        assert!(padded.get() > 40, "only {} frames were short", padded.get());
     }
 }
 

@@ -23,6 +23,8 @@ pub(crate) struct Lone {
     /// Whether TPDUs queue in the station until [`Lone::leaves`] is called for each.
     pub(crate) queues: bool,
     queue: VecDeque<Ticket>,
+    /// Whether the octets of what is sent are told, and not their meaning.
+    pub(crate) raw: bool,
 }
 
 pub(crate) fn station(number: u32) -> Address {
@@ -70,6 +72,16 @@ pub(crate) fn hex(text: &str) -> Vec<u8> {
     digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()
 }
 
+/// Hexadecimal digits: length indicator and code, the reference, four octets, and the rest, apart.
+fn digits(octets: &[u8]) -> String {
+    let mut text = String::new();
+    for (place, octet) in octets.iter().enumerate() {
+        let gap = if matches!(place, 1 | 2 | 4 | 8 | 10) { " " } else { "" };
+        text.push_str(&format!("{gap}{octet:02x}"));
+    }
+    text
+}
+
 impl Lone {
     pub(crate) fn new(params: Params) -> Self {
         let entity = Entity::new(params, 0);
@@ -80,6 +92,7 @@ impl Lone {
             endpoint: None,
             queues: false,
             queue: VecDeque::new(),
+            raw: false,
         }
     }
 
@@ -148,6 +161,10 @@ impl Lone {
                         self.queue.extend(self.entity.ticket());
                     }
                     let octets = nsdu.packet.to_bytes();
+                    if self.raw {
+                        lines.push(digits(&octets));
+                        continue;
+                    }
                     for raw in tpdus(&octets) {
                         let pdu =
                             Pdu::decode(&raw.unwrap(), Some(self.format)).unwrap().to_string();

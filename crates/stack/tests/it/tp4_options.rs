@@ -327,3 +327,28 @@ fn a_number_of_the_normal_format_waits_until_no_old_dt_can_live() {
     assert_eq!(lone.pass(1), ["TP DT 0x0707 nr=113 eot 1 octets"], "M");
     assert_eq!(lone.entity.counters().number_waits, 1);
 }
+
+#[test]
+fn what_is_sent_is_big_endian_and_only_dt_and_ed_set_the_top_bit() {
+    // ISO 8073 13.7.3, 13.8.3, 13.9.3, 13.9.4, 13.11.3, octet by octet; 13.2 of RFC 905 says otherwise.
+    let params = Params { expedited: true, checksum: false, window: 0x0102, ..Params::lan() };
+    let mut lone = Lone::new(params);
+    lone.raw = true;
+    let options = [Parameter::TpduSize(10), Parameter::AdditionalOptions(0x03)];
+    lone.hear(&connect(Kind::Cr, [0, PEER], 0x42, &options, b""));
+    lone.hear(&hex("09 60 0001 00000000 0008"));
+    assert_eq!(lone.send(b"a"), ["07 f0 0707 80000000 61"]);
+    assert_eq!(lone.expedite(b"b"), ["07 10 0707 80000000 62"]);
+    assert_eq!(lone.hear(&hex("07 10 0001 80000000 63"))[0], "07 20 0707 00000000", "an EA");
+    // 258 buffers: CDT 0102. A DT that comes early draws an AK at once.
+    assert_eq!(lone.hear(&hex("07 f0 0001 80000001 64")), ["09 60 0707 00000000 0102"]);
+    // Three buffers less: a subsequence number of two octets.
+    let endpoint = lone.endpoint.unwrap();
+    let reduced = lone.request(Request::Withdraw { endpoint, buffers: 3 });
+    assert_eq!(reduced, ["0d 60 0707 00000000 00ff 8a020001"]);
+    // The peer closes, reduced with a subsequence number, and says it twice: 4, 2 and 2 octets.
+    let closed = hex("0d 60 0001 00000000 0000 8a020005");
+    lone.hear(&closed);
+    let confirmed = "17 60 0707 00000000 00ff 8a0200018c080000000000050000";
+    assert_eq!(lone.hear(&closed), [confirmed]);
+}
