@@ -1,4 +1,4 @@
-//! The chores of the workspace: `cargo xtask ci | tidy | new | bless`.
+//! The chores of the workspace: `cargo xtask ci | nightly | tidy | new | bless`.
 //!
 //! What the gates check is what people run: there is no second script that knows more.
 #![forbid(unsafe_code)]
@@ -6,6 +6,7 @@
 mod bless;
 mod ci;
 mod new;
+mod nightly;
 mod tidy;
 mod tree;
 
@@ -14,6 +15,7 @@ use std::process::{Command, ExitCode};
 
 const USAGE: &str = "\
 usage: cargo xtask ci [quick|lint|pure|scenarios|deny|test|all]   run the gates (all of them)
+       cargo xtask nightly [--only NAME] [--minutes N]            search for hours (N for each fuzzer)
        cargo xtask tidy                                           check the rules of the house
        cargo xtask new KIND NAME                                  make the files of a new part
            KIND: protocol, measure, medium, fault, workload, scenario
@@ -25,6 +27,7 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         ["ci"] => ci::run(root(), "all"),
         ["ci", stage] => ci::run(root(), stage),
+        ["nightly", options @ ..] => nightly::run(root(), options),
         ["tidy"] => tidy::run(root()),
         ["new", kind, name] => new::run(root(), kind, name),
         ["bless", rest @ ..] => bless::run(root(), rest),

@@ -54,9 +54,10 @@ fn parameters() -> impl Strategy<Value = tp::ParameterBuffer> {
     })
 }
 
-/// What fails is printed whole, so that nothing has to be kept in files.
-fn cases(count: u32) -> ProptestConfig {
-    ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(count) }
+/// What fails is printed whole, so that nothing has to be kept in files. `PROPTEST_CASES` asks for more.
+fn cases(least: u32) -> ProptestConfig {
+    let config = ProptestConfig::default();
+    ProptestConfig { failure_persistence: None, cases: config.cases.max(least), ..config }
 }
 
 proptest! {
