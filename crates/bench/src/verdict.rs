@@ -3,7 +3,8 @@
 //! A requirement holds if the whole interval of what it is about lies on the right side of its limit,
 //! and fails if the whole interval lies on the wrong one. The interval of a share is that of Clopper
 //! and Pearson for all messages together, widened to Student's over runs where messages of one run
-//! miss together. That no message ever takes longer than a limit, runs alone can only refute; the
+//! miss together. A quantile that single runs are too short to tell is that of all messages together,
+//! with the interval of its order statistics. That no message ever takes longer than a limit, runs alone can only refute; the
 //! bound of theory can show it.
 
 use crate::analysis::{FlowReport, PointReport, Probability, Report};
@@ -120,7 +121,9 @@ fn judge_flow(
                 return requirement.flow.is_some().then_some(judged);
             };
             let is_shown = flow.bound_ns.zip(flow.deadline_ns).is_some_and(|(b, d)| b <= d);
-            if is_shown && missed.events == 0 && requirement.relation.is_upper() {
+            let holds = requirement.relation.is_upper()
+                && requirement.relation.holds(0.0, requirement.limit);
+            if is_shown && missed.events == 0 && holds {
                 judged.found = Some(0.0);
                 (judged.level, judged.because) = (1.0, "theory: the bound is within the deadline");
                 judged.verdict = Verdict::Pass;
@@ -134,16 +137,18 @@ fn judge_flow(
         Subject::Longest => longest(&mut judged, requirement, flow),
         Subject::Mean(name) => {
             let Some(found) = flow.quantity(name) else {
-                judged.because = "too few messages in each run to tell it";
-                return requirement.flow.is_some().then_some(judged);
+                let is_told = pooled(&mut judged, requirement, flow, name, point.replications);
+                return (is_told || requirement.flow.is_some()).then_some(judged);
             };
             judged.found = Some(found.mean);
             if let Some(estimate) = mean(&found.values, level) {
                 let ends = unit(estimate.interval());
                 decide(&mut judged, requirement, ends);
-                let apart = (requirement.limit - estimate.mean).abs();
-                let times = (estimate.half_width / apart).powi(2);
-                judged.more_runs = further(point.replications, times);
+                if judged.verdict == Verdict::Undecided {
+                    let apart = (requirement.limit - estimate.mean).abs();
+                    let times = (estimate.half_width / apart).powi(2);
+                    judged.more_runs = further(point.replications, times);
+                }
             } else {
                 judged.because = "a single run has no interval";
                 judged.more_runs = Some(1);
@@ -151,6 +156,41 @@ fn judge_flow(
         }
     }
     Some(judged)
+}
+
+/// A quantile that single runs are too short to tell, of all runs together; whether there is one.
+fn pooled(
+    judged: &mut Judged,
+    requirement: &Requirement,
+    flow: &FlowReport,
+    name: &str,
+    runs: u64,
+) -> bool {
+    judged.because = "too few messages to tell it";
+    let of = if name.starts_with("response.") { &flow.response_pooled } else { &flow.delay_pooled };
+    let percent = name.split_once(".p").and_then(|(_, percent)| percent.parse::<f64>().ok());
+    let is_it = |share: f64| percent.is_some_and(|percent| (share * 100.0 - percent).abs() < 1e-9);
+    let Some(quantile) = of.iter().find(|quantile| is_it(quantile.share)) else { return false };
+    let value = quantile.value_ns as f64;
+    judged.found = Some(value);
+    let times = match quantile.interval_ns {
+        Some((low, high)) => {
+            let (low, high) = (low as f64, high as f64);
+            judged.because = "";
+            decide(judged, requirement, (low, high));
+            ((high - low) / 2.0 / (requirement.limit - value).abs()).powi(2)
+        }
+        // The longest of n messages bounds a quantile q from above if q^n is below the tail.
+        None => {
+            judged.because = "too few messages to bound it";
+            let tail = (1.0 - judged.level) / 2.0;
+            (tail.ln() / quantile.share.ln()).ceil() / quantile.count as f64
+        }
+    };
+    if judged.verdict == Verdict::Undecided {
+        judged.more_runs = further(runs, times);
+    }
+    true
 }
 
 /// The longest ever: refuted by what was seen, shown by theory, or neither.
