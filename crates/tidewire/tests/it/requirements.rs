@@ -69,7 +69,8 @@ fn a_measurement_is_judged_by_what_its_scenario_requires_and_not_by_theory() {
         let output = run_in(folder.path(), &["measure", "required.toml", "--no-save"]);
         check_code(&output, code);
     };
-    check("delay.mean(status) < 1 ns", 3);
+    // One message refutes it, however busy the host.
+    check("max(status) < 1 ns", 3);
     check("lost(status) < 99 %", 0);
     check("max(status) < 1 h", 4);
 }
