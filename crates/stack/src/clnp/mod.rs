@@ -180,6 +180,30 @@ impl Network {
         self.reassembly.len()
     }
 
+    /// Makes an NSDU for a station an NPDU of the inactive subset, which needs no stay in the queue of
+    /// outputs; `false`, and nothing is done, where it has to be requested.
+    pub(crate) fn send_inactive(&self, station: Mac, data: &mut Packet) -> bool {
+        let subset = self.in_kind.get(&station).copied().unwrap_or(self.params.subset);
+        let is_simple = subset == Subset::Inactive && self.outputs.is_empty();
+        let fits = data.len() < self.params.subnetwork_octets;
+        if is_simple && fits {
+            data.prepend(&[INACTIVE]);
+        }
+        is_simple && fits
+    }
+
+    /// Makes an NPDU of the inactive subset the NSDU that it would deliver; `false`, and nothing is done,
+    /// where it has to be received.
+    pub(crate) fn receive_inactive(&mut self, station: Mac, packet: &mut Packet) -> bool {
+        let is_simple = packet.first::<1>() == Some([INACTIVE])
+            && self.outputs.is_empty()
+            && packet.strip(1).is_some();
+        if is_simple {
+            self.in_kind.remove(&station);
+        }
+        is_simple
+    }
+
     /// The header of a DT to this address, as it is before it is cut and sealed.
     fn header(&mut self, destination: Nsap, subset: Subset) -> Pdu<'static> {
         let (segmentation, error_report) = match subset {

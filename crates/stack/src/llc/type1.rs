@@ -160,6 +160,12 @@ impl Type1 {
         self.counters
     }
 
+    /// Whether it has said everything.
+    #[must_use]
+    pub(crate) fn is_silent(&self) -> bool {
+        self.outputs.is_empty()
+    }
+
     /// From now on, UIs for this SAP are delivered.
     pub fn open(&mut self, sap: Sap) {
         self.open.insert(sap);

@@ -13,10 +13,19 @@ use wire::packet::Packet;
 use wire::time::Instant;
 
 impl Host {
-    pub(super) fn send_nsdu(&mut self, now: Instant, Nsdu { peer, packet }: Nsdu) {
+    pub(super) fn send_nsdu(&mut self, now: Instant, Nsdu { peer, mut packet }: Nsdu) {
         let Address::Station(station) = peer;
-        let destination = Nsap::of_station(station);
         let ticket = self.transport.ticket();
+        // The way of nearly all: past queues in which nothing waits.
+        if self.link.is_silent() && self.network.send_inactive(station, &mut packet) {
+            let (sap, before) = (Sap::ISO_NETWORK, self.frames.len());
+            self.send_lpdu(type1::Lpdu::ui(station, sap, sap, packet));
+            if let Some(ticket) = ticket {
+                self.attach(now, ticket, before);
+            }
+            return;
+        }
+        let destination = Nsap::of_station(station);
         self.network.request(now, Request { station, destination, data: packet });
         self.drain_network(now);
         if let Some(ticket) = ticket {
@@ -28,6 +37,11 @@ impl Host {
     fn pass_down(&mut self, now: Instant, ticket: Ticket) {
         let before = self.frames.len();
         while self.poll_link(now) {}
+        self.attach(now, ticket, before);
+    }
+
+    /// The same once that frame waits, if there is one behind the first `before`.
+    fn attach(&mut self, now: Instant, ticket: Ticket, before: usize) {
         let has_frame = self.frames.len() > before;
         match self.frames.back_mut().filter(|_| has_frame) {
             Some(last) => last.ticket = Some(ticket),
@@ -36,7 +50,11 @@ impl Host {
         }
     }
 
-    pub(super) fn receive_npdu(&mut self, now: Instant, station: Mac, packet: Packet) {
+    pub(super) fn receive_npdu(&mut self, now: Instant, station: Mac, mut packet: Packet) {
+        if self.network.receive_inactive(station, &mut packet) {
+            let peer = Address::Station(station);
+            return self.transport.receive(now, Nsdu { peer, packet });
+        }
         self.network.receive(now, Npdu { station, packet });
         self.drain_network(now);
     }

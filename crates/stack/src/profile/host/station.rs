@@ -1,11 +1,11 @@
 //! The host as its medium sees it: which frame goes first, and whose a frame is.
 
 use super::{Host, Outgoing, Sockets};
-use crate::llc::type1::Lpdu;
+use crate::llc::type1::{Indication, Lpdu};
 use crate::llc::type3;
 use crate::machine::{Deadline, Machine};
 use crate::station::{Crossing, Frame, Station, Transmission};
-use wire::addr::Mac;
+use wire::addr::{Mac, Sap};
 use wire::time::Instant;
 
 impl Station for Host {
@@ -21,8 +21,16 @@ impl Station for Host {
         match &mut self.sockets {
             Some(sockets) if sockets.is_for(&lpdu.packet) => sockets.receive(now, lpdu),
             _ => {
-                let type3::Lpdu { station, packet, .. } = lpdu;
-                self.link.receive(now, Lpdu { station, packet });
+                let type3::Lpdu { station, mut packet, .. } = lpdu;
+                match self.link.read_ui(&mut packet) {
+                    Some((Sap::ISO_NETWORK, _)) => self.receive_npdu(now, station, packet),
+                    Some((destination, source)) => {
+                        let data = packet;
+                        let unitdata = Indication::Unitdata { station, destination, source, data };
+                        self.link_says(now, unitdata);
+                    }
+                    None => self.link.receive(now, Lpdu { station, packet }),
+                }
             }
         }
         self.drain(now);
