@@ -11,11 +11,13 @@ use crate::clock;
 use crate::port::{Port, PortError};
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
-use stack::station::{Station, Transmission};
+use stack::station::{Frame, Station, Transmission};
 use wire::time::Instant;
 
 /// Frames taken at one wake-up, or sent, before deadlines are looked at again.
-const BATCH: u32 = 64;
+const BATCH: usize = 64;
+/// Frames handed to the port at a time, of a station that has several.
+const TOGETHER: usize = 16;
 /// How long the loop may not look at its stop flag.
 const STOP_LATENCY: Duration = Duration::from_millis(20);
 
@@ -71,6 +73,9 @@ pub struct Counts {
 pub struct Runner {
     on_down: OnDown,
     counts: Counts,
+    /// Frames that were polled and not yet handed over, and what became of them: empty between calls.
+    frames: Vec<Frame>,
+    outcomes: Vec<Transmission>,
 }
 
 impl Runner {
@@ -199,31 +204,84 @@ impl Runner {
         port: &mut dyn Port,
     ) -> Result<bool, PortError> {
         tell(station, port);
-        for _ in 0..BATCH {
+        let takes_several = port.takes_several();
+        let mut count = 0;
+        while count < BATCH {
             let Some(frame) = station.poll() else { return Ok(true) };
-            let held_back = port.held_back();
-            let (outcome, error) = match port.send(&frame) {
-                Ok(outcome) => (outcome, None),
-                Err(error) => (Transmission::GivenUp, Some(error)),
+            let next = if takes_several { station.poll() } else { None };
+            let failure = if let Some(next) = next {
+                self.frames.extend([frame, next]);
+                let rest = core::iter::from_fn(|| station.poll());
+                self.frames.extend(rest.take(TOGETHER - 2));
+                count += self.frames.len();
+                self.send_several(station, port)
+            } else {
+                count += 1;
+                self.send_one(station, port, &frame)
             };
-            match outcome {
-                Transmission::Sent => self.counts.sent += 1,
-                Transmission::GivenUp | Transmission::NotTaken | Transmission::Refused => {
-                    self.counts.given_up += 1
-                }
-            }
-            if outcome != Transmission::Sent && held_back > 0 {
-                // It is the last one, and those before it still wait.
-                station.transmitted(clock::now(), Transmission::NotTaken);
-            } else if port.held_back() <= held_back {
-                station.transmitted(clock::now(), outcome);
-            }
-            if let Some(error) = error {
+            if let Some(error) = failure {
                 // Not at once again: what is given up may be tried without end.
                 return self.outlast(error).map(|()| true);
             }
         }
         Ok(false)
+    }
+
+    /// Hands over one frame, and tells the station what became of it unless the port holds it back.
+    fn send_one<S: Station>(
+        &mut self,
+        station: &mut S,
+        port: &mut dyn Port,
+        frame: &Frame,
+    ) -> Option<PortError> {
+        let held_back = port.held_back();
+        let (outcome, error) = match port.send(frame) {
+            Ok(outcome) => (outcome, None),
+            Err(error) => (Transmission::GivenUp, Some(error)),
+        };
+        self.count(outcome);
+        if outcome != Transmission::Sent && held_back > 0 {
+            // It is the last one, and those before it still wait.
+            station.transmitted(clock::now(), Transmission::NotTaken);
+        } else if port.held_back() <= held_back {
+            station.transmitted(clock::now(), outcome);
+        }
+        error
+    }
+
+    /// Hands over the frames that were polled, and tells the station what became of each. Where the port
+    /// fails on one, those behind it are tried all the same, since they were polled; the first failure
+    /// is returned.
+    fn send_several<S: Station>(
+        &mut self,
+        station: &mut S,
+        port: &mut dyn Port,
+    ) -> Option<PortError> {
+        let mut outcomes = core::mem::take(&mut self.outcomes);
+        let mut failure = None;
+        while let Some(rest) = self.frames.get(outcomes.len()..).filter(|rest| !rest.is_empty()) {
+            let Err(error) = port.send_several(rest, &mut outcomes) else { break };
+            outcomes.push(Transmission::GivenUp);
+            failure.get_or_insert(error);
+        }
+        outcomes.resize(self.frames.len(), Transmission::GivenUp);
+        self.frames.clear();
+        let now = clock::now();
+        for outcome in outcomes.drain(..) {
+            self.count(outcome);
+            station.transmitted(now, outcome);
+        }
+        self.outcomes = outcomes;
+        failure
+    }
+
+    const fn count(&mut self, outcome: Transmission) {
+        match outcome {
+            Transmission::Sent => self.counts.sent += 1,
+            Transmission::GivenUp | Transmission::NotTaken | Transmission::Refused => {
+                self.counts.given_up += 1;
+            }
+        }
     }
 
     fn outlast(&mut self, error: PortError) -> Result<(), PortError> {

@@ -23,6 +23,9 @@ pub enum Wait {
     Spin,
 }
 
+/// Datagrams handed to the kernel in one call.
+pub(crate) const BATCH: usize = 16;
+
 /// A socket that is closed when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Socket(OwnedFd);
@@ -222,6 +225,23 @@ impl Socket {
                 return Err(error);
             }
         }
+    }
+
+    /// Sends these, at most [`BATCH`], each as a datagram of its own, in one call; how many the kernel took,
+    /// of which it says no more.
+    pub(crate) fn send_several(&self, datagrams: &[IoSlice<'_>]) -> usize {
+        // SAFETY: all-zero headers are valid ones.
+        let mut headers: [libc::mmsghdr; BATCH] = unsafe { mem::zeroed() };
+        let count = datagrams.len().min(BATCH);
+        for (header, datagram) in headers.iter_mut().zip(datagrams) {
+            // An IoSlice has the layout of an iovec, and the kernel does not write to these.
+            header.msg_hdr.msg_iov = ptr::from_ref(datagram).cast_mut().cast();
+            header.msg_hdr.msg_iovlen = 1;
+        }
+        let (pointer, flags) = (headers.as_mut_ptr(), libc::MSG_NOSIGNAL);
+        // SAFETY: the first `count` headers point to slices that outlive the call.
+        let taken = unsafe { libc::sendmmsg(self.fd(), pointer, count as libc::c_uint, flags) };
+        usize::try_from(taken).unwrap_or(0)
     }
 
     /// The next datagram, if one is there, and nothing beside it, which is what `recv` can tell: how many

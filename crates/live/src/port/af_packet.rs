@@ -9,7 +9,7 @@
 use super::{Arrival, Counts, MOST_PASSED_OVER, Port, PortError, Stamp, Wait};
 use crate::clock::{self, Converter};
 use crate::interface::{Interface, Kind, in_namespace};
-use crate::socket::{Received, Socket};
+use crate::socket::{self, Received, Socket};
 use bytes::Bytes;
 use core::cell::Cell;
 use core::time::Duration;
@@ -23,6 +23,8 @@ use wire::units::BitRate;
 const SHORTEST_FRAME: usize = 60;
 /// Frames up to this length, which all of a usual LAN have, are put together before they are handed over.
 const LONGEST_JOINED: usize = 1_536;
+/// Frames handed over in one call.
+const BATCH: usize = socket::BATCH;
 /// Octets of a MAC header.
 const MAC_HEADER: usize = 14;
 /// The largest length field; beyond it stand types.
@@ -65,7 +67,7 @@ pub struct AfPacket {
     overrun: Cell<u64>,
     buffer: Vec<u8>,
     /// Where frames are put together. It lasts, since one that is made for each frame has to be cleared.
-    outgoing: Box<[u8; LONGEST_JOINED]>,
+    outgoing: Box<[[u8; LONGEST_JOINED]; BATCH]>,
 }
 
 /// A frame in the buffer.
@@ -102,7 +104,7 @@ impl AfPacket {
             counts: Counts::default(),
             overrun: Cell::new(0),
             buffer: vec![0; interface.mtu.max(1_500) + MAC_HEADER],
-            outgoing: Box::new([0; LONGEST_JOINED]),
+            outgoing: Box::new([[0; LONGEST_JOINED]; BATCH]),
             interface,
         };
         port.prepare(&params.groups).map_err(PortError::system("prepare a raw socket"))?;
@@ -153,15 +155,42 @@ impl AfPacket {
     /// Hands a frame to the kernel: a usual one in one piece, since the kernel takes longer to read
     /// a list of pieces than this process to copy them.
     fn hand_over(&mut self, frame: &Frame) -> io::Result<()> {
-        let Some(octets) = frame.copy_to(&mut self.outgoing[..]) else {
+        let Some(whole) = joined(frame, &mut self.outgoing[0]) else {
             let parts = [IoSlice::new(frame.head()), IoSlice::new(frame.payload())];
             return self.socket.send(&parts, None);
         };
-        if let Some(pad) = self.outgoing.get_mut(octets..SHORTEST_FRAME) {
-            pad.fill(0);
-        }
-        let whole = self.outgoing.get(..octets.max(SHORTEST_FRAME)).unwrap_or_default();
         self.socket.send_whole(whole)
+    }
+
+    /// Hands the kernel as many of these frames as it takes in one call; how many it took.
+    fn hand_over_several(&mut self, frames: &[Frame]) -> usize {
+        let mut batch = [IoSlice::new(&[]); BATCH];
+        let limit = self.interface.mtu + MAC_HEADER;
+        let mut count = 0;
+        for ((frame, room), slot) in frames.iter().zip(&mut *self.outgoing).zip(&mut batch) {
+            let Some(whole) = joined(frame, room).filter(|_| frame.len() <= limit) else { break };
+            *slot = IoSlice::new(whole);
+            count += 1;
+        }
+        self.socket.send_several(batch.get(..count).unwrap_or_default())
+    }
+
+    /// What became of a frame that the kernel was handed.
+    fn outcome(&mut self, handed: io::Result<()>) -> Result<Transmission, PortError> {
+        match handed {
+            Ok(()) => {
+                self.counts.sent += 1;
+                Ok(Transmission::Sent)
+            }
+            Err(error)
+                if error.kind() == io::ErrorKind::WouldBlock
+                    || error.raw_os_error() == Some(libc::ENOBUFS) =>
+            {
+                self.counts.not_sent += 1;
+                Ok(Transmission::GivenUp)
+            }
+            Err(error) => Err(self.failed("send a frame")(error)),
+        }
     }
 
     /// The next frame that the kernel has, in the buffer, or `None` once the time is over.
@@ -203,6 +232,15 @@ impl AfPacket {
         (is_meant && has_length && !is_own && !received.outgoing)
             .then(|| Frame::new(Bytes::copy_from_slice(octets)))
     }
+}
+
+/// A frame in one piece, filled up to the shortest there is; `None` where it is longer than the room.
+fn joined<'a>(frame: &Frame, room: &'a mut [u8; LONGEST_JOINED]) -> Option<&'a [u8]> {
+    let octets = frame.copy_to(room)?;
+    if let Some(pad) = room.get_mut(octets..SHORTEST_FRAME) {
+        pad.fill(0);
+    }
+    room.get(..octets.max(SHORTEST_FRAME))
 }
 
 /// Classic BPF that keeps a frame whole unless the kernel takes it for another host's.
@@ -260,20 +298,31 @@ impl Port for AfPacket {
         if frame.len() > limit {
             return Err(PortError::TooLong { octets: frame.len(), limit });
         }
-        match self.hand_over(frame) {
-            Ok(()) => {
-                self.counts.sent += 1;
-                Ok(Transmission::Sent)
+        let handed = self.hand_over(frame);
+        self.outcome(handed)
+    }
+
+    fn takes_several(&self) -> bool {
+        true
+    }
+
+    fn send_several(
+        &mut self,
+        frames: &[Frame],
+        outcomes: &mut Vec<Transmission>,
+    ) -> Result<(), PortError> {
+        let mut rest = frames;
+        while let [first, ..] = rest {
+            let taken = self.hand_over_several(rest);
+            self.counts.sent += taken as u64;
+            outcomes.extend(core::iter::repeat_n(Transmission::Sent, taken));
+            // Why the kernel did not take one, it says where that is handed over by itself.
+            if taken == 0 {
+                outcomes.push(self.send(first)?);
             }
-            Err(error)
-                if error.kind() == io::ErrorKind::WouldBlock
-                    || error.raw_os_error() == Some(libc::ENOBUFS) =>
-            {
-                self.counts.not_sent += 1;
-                Ok(Transmission::GivenUp)
-            }
-            Err(error) => Err(self.failed("send a frame")(error)),
+            rest = rest.get(taken.max(1)..).unwrap_or_default();
         }
+        Ok(())
     }
 
     fn receive(&mut self, until: Instant) -> Result<Option<Arrival>, PortError> {

@@ -156,6 +156,24 @@ impl<P: Port> Port for Faulty<P> {
         Ok(result)
     }
 
+    fn takes_several(&self) -> bool {
+        self.params.sending.is_none() && self.inner.takes_several()
+    }
+
+    fn send_several(
+        &mut self,
+        frames: &[Frame],
+        outcomes: &mut Vec<Transmission>,
+    ) -> Result<(), PortError> {
+        if self.params.sending.is_none() {
+            return self.inner.send_several(frames, outcomes);
+        }
+        for frame in frames {
+            outcomes.push(self.send(frame)?);
+        }
+        Ok(())
+    }
+
     fn receive(&mut self, until: Instant) -> Result<Option<Arrival>, PortError> {
         if self.params.receiving.is_none() && self.held.is_empty() {
             return self.inner.receive(until);

@@ -172,6 +172,27 @@ pub trait Port: Send {
     /// [`PortError::TooLong`], or where the port can no longer be used.
     fn send(&mut self, frame: &Frame) -> Result<Transmission, PortError>;
 
+    /// Whether [`Port::send_several`] is less work than as many calls of [`Port::send`]. Such a port holds
+    /// no frame back.
+    fn takes_several(&self) -> bool {
+        false
+    }
+
+    /// Hands several frames over, in order, and adds what became of each.
+    ///
+    /// # Errors
+    /// As [`Port::send`], for the first frame of which it is not said what became; none behind it is tried.
+    fn send_several(
+        &mut self,
+        frames: &[Frame],
+        outcomes: &mut Vec<Transmission>,
+    ) -> Result<(), PortError> {
+        for frame in frames {
+            outcomes.push(self.send(frame)?);
+        }
+        Ok(())
+    }
+
     /// The next frame for this station; waits for one until `until`, at the longest, and not at all
     /// where that is past: then `None` says that there is none. (So that a flood of frames for
     /// others does not hold up the station, at most [`MOST_PASSED_OVER`] are passed over once time
@@ -218,6 +239,18 @@ impl Port for Box<dyn Port> {
 
     fn send(&mut self, frame: &Frame) -> Result<Transmission, PortError> {
         (**self).send(frame)
+    }
+
+    fn takes_several(&self) -> bool {
+        (**self).takes_several()
+    }
+
+    fn send_several(
+        &mut self,
+        frames: &[Frame],
+        outcomes: &mut Vec<Transmission>,
+    ) -> Result<(), PortError> {
+        (**self).send_several(frames, outcomes)
     }
 
     fn receive(&mut self, until: Instant) -> Result<Option<Arrival>, PortError> {

@@ -122,6 +122,24 @@ impl<P: Port> Port for Paced<P> {
         }
     }
 
+    fn takes_several(&self) -> bool {
+        self.governor.is_none() && self.inner.takes_several()
+    }
+
+    fn send_several(
+        &mut self,
+        frames: &[Frame],
+        outcomes: &mut Vec<Transmission>,
+    ) -> Result<(), PortError> {
+        if self.governor.is_none() {
+            return self.inner.send_several(frames, outcomes);
+        }
+        for frame in frames {
+            outcomes.push(self.send(frame)?);
+        }
+        Ok(())
+    }
+
     fn receive(&mut self, until: Instant) -> Result<Option<Arrival>, PortError> {
         loop {
             let now = clock::now();

@@ -11,7 +11,7 @@ use live::runner::{OnDown, Runner};
 use live::tap::{Tap, TapParams};
 use stack::messaging::{Address, Failure, Params as MessagingParams, Side};
 use stack::profile::Messenger;
-use stack::station::Frame;
+use stack::station::{Frame, Transmission};
 use std::time::Duration;
 use wire::addr::Mac;
 use wire::time::Instant;
@@ -55,6 +55,35 @@ fn two_interfaces_agree_and_every_frame_is_counted() {
         };
         converse(open(a, A), open(b, B), 300);
     }
+}
+
+#[test]
+fn frames_that_are_handed_over_together_arrive_in_order_and_one_that_does_not_fit_stops_them() {
+    let Some(namespaces) = Namespaces::make() else { return };
+    namespaces.up();
+    let [a, b] = &namespaces.names;
+    let mut one = AfPacket::open(&params(a, A)).unwrap();
+    let mut other = AfPacket::open(&params(b, B)).unwrap();
+    // More than one call takes, a frame with a long payload among short ones, and a too long one.
+    let mut frames: Vec<_> = (0..40).map(|n| frame(B, A, 4, n)).collect();
+    let mut long = Frame::new(vec![5; 1_490].into());
+    long.prepend(&frame(B, A, 4, 17).first::<21>().unwrap());
+    frames[17] = long;
+    frames[35] = Frame::new(vec![2; 1_515].into());
+    let mut outcomes = Vec::new();
+    let error = one.send_several(&frames, &mut outcomes).unwrap_err();
+    assert_eq!(error.to_string(), "a frame of 1515 octets does not fit: 1514 at most");
+    assert_eq!(outcomes, [Transmission::Sent; 35]);
+    assert_eq!(one.counts().sent, 35);
+    for n in 0..35 {
+        let arrived = other.receive(soon()).unwrap().unwrap().frame;
+        assert_eq!((number(&arrived), arrived.len()), (n, if n == 17 { 1_511 } else { 60 }));
+        // What went before in the same room does not show in the padding.
+        let rest = &arrived.to_bytes()[21..];
+        assert!(rest.iter().all(|octet| *octet == if n == 17 { 5 } else { 0 }));
+    }
+    one.send_several(&frames[..1], &mut outcomes).unwrap();
+    assert_eq!(number(&other.receive(soon()).unwrap().unwrap().frame), 0);
 }
 
 #[test]
