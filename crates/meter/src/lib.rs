@@ -91,7 +91,7 @@ impl Meter {
     /// wire.
     pub fn observe(&mut self, at: Instant, link: Link, octets: &[u8], original_octets: usize) {
         let Some(at) = self.intervals.tick(at) else { return };
-        let Levels { lpdu_octets, npdu_octets, nsdu } = levels(link, octets, original_octets);
+        let Levels { lpdu_octets, npdu_octets, nsdu, .. } = levels(link, octets, original_octets);
         if let Some(octets) = lpdu_octets {
             self.intervals.observe(&Sight::Lpdu { at, octets: octets as u64 });
         }
@@ -103,6 +103,7 @@ impl Meter {
                 None => self.transport(at, &nsdu),
                 Some(segment) => self.segment(at, &nsdu, segment),
             },
+            Err(NoNsdu::Stream(_)) => self.intervals.oddities().count(Class::Foreign, "TCP"),
             Err(NoNsdu::Foreign(what)) => self.intervals.oddities().count(Class::Foreign, what),
             Err(NoNsdu::Malformed(complaint)) => {
                 self.intervals.oddities().count(Class::Malformed, complaint.field);

@@ -1,6 +1,8 @@
-//! Addresses: of a station (MAC), of a service in it (SAP), of a network entity (NSAP).
+//! Addresses: of a station (MAC), of a service in it (SAP), of a network entity (NSAP), of an end of
+//! a TCP connection (socket).
 
 use core::fmt;
+use core::net::Ipv6Addr;
 use core::str::FromStr;
 
 /// A 48-bit station address, in the order of the octets on the wire.
@@ -151,6 +153,24 @@ impl fmt::Debug for Nsap {
     }
 }
 
+/// One end of a TCP connection (RFC 9293: a socket): an internet address and a port.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Socket {
+    /// The address; one of IPv4 stands for itself in its mapped form (RFC 4291 2.5.5.2).
+    pub address: Ipv6Addr,
+    /// The port.
+    pub port: u16,
+}
+
+impl fmt::Display for Socket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.address.to_ipv4_mapped() {
+            Some(address) => write!(f, "{address}:{}", self.port),
+            None => write!(f, "[{}]:{}", self.address, self.port),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -180,5 +200,13 @@ mod tests {
     fn a_station_has_an_nsap_of_its_own() {
         let station = Mac([2, 0, 0x5E, 0x10, 0, 1]);
         assert_eq!(Nsap::of_station(station).to_string(), "49000102005e10000101");
+    }
+
+    #[test]
+    fn a_socket_prints_as_its_family_does() {
+        let mapped = core::net::Ipv4Addr::new(10, 0, 0, 1).to_ipv6_mapped();
+        assert_eq!(Socket { address: mapped, port: 102 }.to_string(), "10.0.0.1:102");
+        let socket = Socket { address: Ipv6Addr::LOCALHOST, port: 102 };
+        assert_eq!(socket.to_string(), "[::1]:102");
     }
 }

@@ -10,6 +10,7 @@
 //! and whoever reads the stream gives the connection up. Not here: security of any kind.
 
 use crate::read::{Malformed, Reader};
+use crate::tp::Kind;
 use bytes::{Buf, Bytes, BytesMut};
 
 /// The version of RFC 1006 and RFC 2126.
@@ -74,6 +75,31 @@ impl Header {
     pub fn tpdu_octets(self) -> usize {
         usize::from(self.packet_octets).saturating_sub(HEADER_OCTETS)
     }
+}
+
+/// Whether `octets` begin as a packet with a TPDU in it does: with a header whose reserved octet is
+/// zero, and behind it a length indicator and a code that go with each other and with the length.
+/// For streams whose beginning was not seen: what follows the front of a TPDU is not looked at.
+#[must_use]
+pub fn is_believable(octets: &[u8]) -> bool {
+    let [VERSION, 0, high, low, indicator, code, rest @ ..] = octets else { return false };
+    let packet_octets = usize::from(u16::from_be_bytes([*high, *low]));
+    let indicator = usize::from(*indicator);
+    let Some(kind) = Kind::of_code(*code) else { return false };
+    let fits = match (kind, rest) {
+        // Class 0 numbers its DTs with nothing but zeros (ISO 8073 13.7.1).
+        (Kind::Dt, [number, ..]) if indicator == 2 => number & 0x7F == 0,
+        (Kind::Dt, _) => indicator >= 4,
+        // DST-REF is zero (13.3.2), and there are five classes.
+        (Kind::Cr, [0, 0, _, _, class, ..]) => indicator >= 6 && *class < 0x50,
+        (Kind::Cc, [_, _, _, _, class, ..]) => indicator >= 6 && *class < 0x50,
+        (Kind::Cr | Kind::Cc, _) => false,
+        (Kind::Dr, _) => indicator >= 6,
+        (Kind::Dc, _) => indicator >= 5,
+        (Kind::Ed | Kind::Ak | Kind::Ea | Kind::Rj | Kind::Er, _) => indicator >= 4,
+    };
+    // 255 is reserved (13.2.1).
+    fits && indicator < 255 && HEADER_OCTETS + 1 + indicator <= packet_octets
 }
 
 /// Puts TPDUs together from a TCP stream, however it was cut.
@@ -259,6 +285,24 @@ mod tests {
             let header = Header::of_tpdu(length - HEADER_OCTETS).unwrap();
             assert_eq!(Header::decode(&header.encode()), Ok(header));
             assert_eq!(header.tpdu_octets(), length - HEADER_OCTETS);
+        }
+    }
+
+    #[test]
+    fn what_follows_a_header_makes_it_believable_or_not() {
+        for believable in [&CR[..], &DT, &[3, 0, 0, 7, 2, 0xF0, 0], &[3, 0, 0, 11, 6, 0x80, 0, 1]] {
+            assert!(is_believable(believable), "{believable:02x?}");
+        }
+        // Q.931 behind TPKT (H.323): protocol discriminator 8, a call reference of two octets.
+        let call = [3, 0, 0, 40, 8, 2, 0x12, 0x34, 5];
+        // TLS of version 3.1 begins 16 03 01; HTTP with a letter.
+        let (tls, http) = ([0x16, 3, 1, 0, 40, 1, 0], *b"GET / HTTP/1.1");
+        // A DT of class 0 with a number, a length too short for its TPDU, a reserved octet.
+        let numbered = [3, 0, 0, 8, 2, 0xF0, 0x85, 0];
+        let short = [3, 0, 0, 7, 6, 0x80, 0, 1];
+        let reserved = [3, 1, 0, 7, 2, 0xF0, 0x80];
+        for other in [&call[..], &tls, &http, &numbered, &short, &reserved, &[3, 0, 0, 7], &[]] {
+            assert!(!is_believable(other), "{other:02x?}");
         }
     }
 }

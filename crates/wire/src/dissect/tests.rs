@@ -1,11 +1,24 @@
 //! Frames by hand: what each counts as, and how it prints.
 
 use super::*;
+use crate::clnp;
+use core::net::Ipv4Addr;
 
 const MAC: [u8; 12] = [2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1];
 
 fn frame(rest: &[u8]) -> Vec<u8> {
     [&MAC[..], rest].concat()
+}
+
+/// How long the NSDU of a frame is, or why there is none.
+#[track_caller]
+fn nsdu_octets(octets: &[u8]) -> Result<usize, NoNsdu<'static>> {
+    match levels(Link::Ethernet, octets, octets.len()).nsdu {
+        Ok(nsdu) => Ok(nsdu.octets.len()),
+        Err(NoNsdu::Foreign(what)) => Err(NoNsdu::Foreign(what)),
+        Err(NoNsdu::Malformed(malformed)) => Err(NoNsdu::Malformed(malformed)),
+        Err(NoNsdu::Stream(piece)) => panic!("{piece:?}"),
+    }
 }
 
 // Length 14: LLC fe fe 03, inactive 00, DT with five octets; then padding.
@@ -67,13 +80,15 @@ fn a_capture_that_cuts_frames_short_still_counts_what_was_sent() {
 fn what_is_not_transport_says_what_it_is() {
     let why = |rest: &[u8]| {
         let octets = frame(rest);
-        levels(Link::Ethernet, &octets, octets.len()).nsdu.map(|_| ()).unwrap_err()
+        nsdu_octets(&octets).unwrap_err()
     };
-    assert_eq!(why(&[8, 0, 69]), NoNsdu::Foreign("EtherType"));
+    assert_eq!(why(&[8, 6, 0]), NoNsdu::Foreign("EtherType"));
     assert_eq!(why(&[0, 4, 0x42, 0x42, 3, 0]), NoNsdu::Foreign("SAP"));
     assert_eq!(why(&[0, 3, 0xFE, 0xFE, 0xAF]), NoNsdu::Foreign("LLC control"));
     assert_eq!(why(&[0, 3, 0xFE, 0xFF, 3]), NoNsdu::Foreign("LLC control"), "a response");
-    assert_eq!(why(&[0, 4, 0xFE, 0xFE, 3, 0x83]), NoNsdu::Foreign("IS-IS"));
+    let hello = [0, 11, 0xFE, 0xFE, 3, 0x83, 27, 1, 0, 16, 1, 0, 0];
+    assert_eq!(why(&hello), NoNsdu::Foreign("IS-IS L2 LAN IIH"));
+    assert_eq!(why(&[0, 8, 0xAA, 0xAA, 3, 0, 0, 0, 8, 6]), NoNsdu::Foreign("SNAP protocol"));
     let unit_data = [0, 7, 0xFE, 0xFE, 3, 0, 1, 0x40, b'x'];
     assert_eq!(why(&unit_data), NoNsdu::Foreign("connectionless transport"));
     let malformed = |field, offset| NoNsdu::Malformed(Malformed { field, offset });
@@ -131,7 +146,7 @@ const CLNP: [u8; 18] = [0x81, 13, 1, 2, 0x1C, 0, 18, 0, 0, 1, 0x49, 1, 0x4A, 4, 
 fn a_network_pdu_that_every_receiver_discards_has_no_tpdus() {
     let why = |clnp: [u8; 18]| {
         let octets = frame(&[&[0, 21, 0xFE, 0xFE, 3][..], &clnp].concat());
-        levels(Link::Ethernet, &octets, octets.len()).nsdu.map(|nsdu| nsdu.octets.len())
+        nsdu_octets(&octets)
     };
     assert_eq!(why(CLNP), Ok(5));
     let mut sealed = CLNP;
@@ -155,4 +170,78 @@ fn a_segment_is_not_taken_for_tpdus() {
     assert!(levels(Link::Ethernet, &octets, octets.len()).nsdu.unwrap().segment.is_some());
     let dissection = dissect(Link::Ethernet, &octets);
     assert_eq!(dissection.layers.last(), Some(&Layer::Segment(&[])));
+}
+
+/// A TPKT with a DT of class 0, behind TCP (ports 1025 and 102) and IPv4.
+const SEGMENT: [u8; 48] = [
+    0x45, 0, 0, 48, 0, 111, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, // IPv4
+    4, 1, 0, 102, 0, 0, 0, 1, 0, 0, 0, 2, 0x50, 0x18, 0x20, 0, 0xAB, 0xCD, 0, 0, // TCP
+    3, 0, 0, 8, 2, 0xF0, 0x80, 0x55,
+];
+
+#[test]
+fn a_piece_of_a_tcp_stream_is_found_behind_every_link() {
+    let piece = Piece {
+        source: Socket { address: Ipv4Addr::new(10, 0, 0, 1).to_ipv6_mapped(), port: 1025 },
+        destination: Socket { address: Ipv4Addr::new(10, 0, 0, 2).to_ipv6_mapped(), port: 102 },
+        identification: 111,
+        sequence: 1,
+        acknowledgement: 2,
+        flags: tcp::Flags(0x18),
+        window: 8_192,
+        checksum: 0xABCD,
+        octets: &SEGMENT[40..],
+        missing_octets: 0,
+    };
+    let check = |link, header: &[u8], padding: usize| {
+        let octets = [header, &SEGMENT, &vec![0; padding]].concat();
+        let levels = levels(link, &octets, octets.len());
+        assert_eq!(levels.nsdu, Err(NoNsdu::Stream(piece)), "{link}");
+        // Padding is no part of either.
+        assert_eq!(levels.lpdu_octets, Some(header.len() + 48));
+        assert_eq!(levels.npdu_octets, Some(48));
+    };
+    check(Link::Ethernet, &[&MAC[..], &[8, 0]].concat(), 4);
+    check(Link::Ethernet, &[&MAC[..], &[0x81, 0, 0, 5, 8, 0]].concat(), 0);
+    check(Link::Ethernet, &[&MAC[..], &[0x88, 0x47, 0, 1, 0xD1, 0xFF]].concat(), 0);
+    check(Link::Ethernet, &[&MAC[..], &[0, 56, 0xAA, 0xAA, 3, 0, 0, 0, 8, 0]].concat(), 0);
+    check(Link::Other(0), &[2, 0, 0, 0], 0);
+    check(Link::Other(9), &[0xFF, 3, 0, 0x21], 0);
+    check(Link::Other(101), &[], 0);
+}
+
+#[test]
+fn a_segment_that_a_capture_cut_still_counts_what_was_sent() {
+    let octets = [&MAC[..], &[8, 0], &SEGMENT].concat();
+    let cut = levels(Link::Ethernet, &octets[..58], octets.len());
+    let Err(NoNsdu::Stream(piece)) = cut.nsdu else { panic!("{:?}", cut.nsdu) };
+    assert_eq!((piece.octets, piece.missing_octets), (&[3, 0, 0, 8][..], 4));
+    for captured in 14..54 {
+        let cut = levels(Link::Ethernet, &octets[..captured], octets.len());
+        assert_eq!(cut.nsdu, Err(NoNsdu::Foreign(CUT)), "{captured} octets captured");
+        let dissection = dissect_cut(Link::Ethernet, &octets[..captured], octets.len());
+        assert_eq!(dissection.fault, None, "{captured} octets captured");
+    }
+}
+
+#[test]
+fn fragments_are_told_and_left_alone() {
+    let mut octets = [&MAC[..], &[8, 0], &SEGMENT].concat();
+    octets[20] = 0x20;
+    let levels = levels(Link::Ethernet, &octets, octets.len());
+    assert_eq!(levels.nsdu, Err(NoNsdu::Foreign("fragment of an IP packet")));
+    assert_eq!(levels.npdu_octets, Some(48));
+}
+
+#[test]
+fn the_tpkts_of_a_segment_print_a_line_per_layer() {
+    let octets = [&MAC[..], &[8, 0], &SEGMENT].concat();
+    assert_eq!(
+        dissect(Link::Ethernet, &octets).to_string(),
+        "MAC 02:00:00:00:00:01>02:00:00:00:00:02 type=0800\n\
+         IPv4 10.0.0.1>10.0.0.2 id=006f protocol=6 28 octets\n\
+         TCP 1025>102 PSH,ACK seq=1 ack=2 window=8192 8 octets\n\
+         TPKT 8 octets\n\
+         TP DT 0x0000 nr=0 eot 1 octets"
+    );
 }

@@ -6,7 +6,7 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 use wire::addr::{Mac, Nsap, Sap};
-use wire::{clnp, llc, mac, snap, tp};
+use wire::{clnp, es_is, ipv4, ipv6, is_is, llc, mac, snap, tcp, tp};
 
 fn octets(most: usize) -> impl Strategy<Value = Vec<u8>> {
     vec(any::<u8>(), 0..=most)
@@ -111,6 +111,77 @@ proptest! {
         let mut octets = Vec::new();
         pdu.encode(&mut octets);
         prop_assert_eq!(snap::Pdu::decode(&octets), Ok(pdu));
+    }
+
+    #[test]
+    fn ip_packets_survive(
+        (service, identification, lifetime, protocol) in any::<(u8, u16, u8, u8)>(),
+        (reserved, dont_fragment, more_fragments) in any::<(bool, bool, bool)>(),
+        (offset, flow) in (0..0x2000_u16, 0..0x0010_0000_u32),
+        ends in any::<[u128; 2]>(),
+        words in 0..=10_usize,
+        data in octets(40),
+    ) {
+        let options = vec![1; words * 4];
+        let [source, destination] = ends.map(|end| (end as u32).into());
+        let total_octets = (ipv4::HEADER_OCTETS + options.len() + data.len()) as u16;
+        let pdu = ipv4::Pdu {
+            service, total_octets, identification, reserved, dont_fragment, more_fragments, offset,
+            lifetime, protocol, checksum: identification, source, destination,
+            options: &options, data: &data,
+        };
+        let mut octets = Vec::new();
+        pdu.encode(&mut octets);
+        prop_assert_eq!(octets.len(), usize::from(total_octets));
+        prop_assert_eq!(ipv4::Pdu::decode(&octets), Ok(pdu));
+        let [source, destination] = ends.map(Into::into);
+        let pdu = ipv6::Pdu {
+            class: service, flow, payload_octets: data.len() as u16, next_header: protocol,
+            hop_limit: lifetime, source, destination, data: &data,
+        };
+        octets.clear();
+        pdu.encode(&mut octets);
+        prop_assert_eq!(ipv6::Pdu::decode(&octets), Ok(pdu));
+    }
+
+    #[test]
+    fn tcp_segments_survive(
+        [source_port, destination_port, window, checksum, urgent] in any::<[u16; 5]>(),
+        [sequence, acknowledgement] in any::<[u32; 2]>(),
+        (flags, reserved, words) in (any::<u8>(), 0..16_u8, 0..=10_usize),
+        data in octets(40),
+    ) {
+        let options = vec![1; words * 4];
+        let pdu = tcp::Pdu {
+            source_port, destination_port, sequence, acknowledgement, reserved,
+            flags: tcp::Flags(flags), window, checksum, urgent, options: &options, data: &data,
+        };
+        let mut octets = Vec::new();
+        pdu.encode(&mut octets);
+        prop_assert_eq!(octets.len(), pdu.header_octets() + data.len());
+        prop_assert_eq!(tcp::Pdu::decode(&octets), Ok(pdu));
+    }
+
+    #[test]
+    fn routing_pdus_survive(
+        [version, reserved, indicator, areas] in any::<[u8; 4]>(),
+        (code, holding_time, checksum) in (0..32_u8, any::<u16>(), any::<[u8; 2]>()),
+        rest in octets(40),
+    ) {
+        let mut octets = vec![0x82, 9 + rest.len() as u8, version, reserved, code];
+        octets.extend(holding_time.to_be_bytes());
+        octets.extend(checksum);
+        octets.extend(&rest);
+        let pdu = es_is::Pdu::decode(&octets).unwrap();
+        let mut again = Vec::new();
+        pdu.encode(&mut again);
+        prop_assert_eq!(&again, &octets);
+        let mut octets = vec![0x83, indicator.max(8), version, 0, code, 1, reserved, areas];
+        octets.extend(&rest);
+        let pdu = is_is::Pdu::decode(&octets).unwrap();
+        again.clear();
+        pdu.encode(&mut again);
+        prop_assert_eq!(again, octets);
     }
 
     #[test]

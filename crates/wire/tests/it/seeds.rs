@@ -55,11 +55,12 @@ pub(crate) fn all() -> Vec<Seed> {
         ("clnp", network(None, false, &dt)),
         ("clnp-segmented", network(Some(part), true, &dt[..8])),
         ("clnp-unit-data", network(None, false, &hex("01406869"))),
-        ("es-is", hex("820b0100 04012c 0000 00")),
+        ("es-is", hex("820a0100 04012c 0000 00")),
     ] {
         add("dissect", name, frame(&npdu));
         add("round_trip", name, npdu);
     }
+    internet(&mut add);
     for (name, text) in [
         ("xid", "0022bf810100"),
         ("test-response", "2201f36162"),
@@ -101,6 +102,37 @@ pub(crate) fn all() -> Vec<Seed> {
     add("capture_file", "pcap", classic);
     add("capture_file", "pcapng", next);
     seeds
+}
+
+/// A TPKT with a class 0 DT behind TCP, both versions of IP, MPLS and links other than Ethernet.
+fn internet(add: &mut impl FnMut(&'static str, &'static str, Vec<u8>)) {
+    let dt = "03000008 02f08055";
+    let tcp = format!("0401 0066 00000001 00000002 5018 2000 0000 0000 {dt}");
+    let four = format!("45000030 006f4000 40060000 0a000001 0a000002 {tcp}");
+    let address = "fe80000000000000 000000000000000";
+    let six = format!("60000000 001c0640 {address}1 {address}2 {tcp}");
+    let ends = "020000000002 020000000001";
+    add("dissect", "ipv4-tcp-tpkt", hex(&format!("{ends} 0800 {four}")));
+    add("dissect", "ipv6-tcp-tpkt", hex(&format!("{ends} 86dd {six}")));
+    add("dissect", "mpls-ipv4", hex(&format!("{ends} 8847 0001d0ff 0001e1ff {four}")));
+    add("dissect", "snap-ipv4", lan(&[], &hex(&format!("aaaa03 000000 0800 {four}"))));
+    add(
+        "dissect",
+        "ipv4-fragment",
+        hex(&format!("{ends} 0800 45000018 006f2000 40060000 0a000001 0a000002 00000000")),
+    );
+    add("dissect", "cooked", hex(&format!("0000 0001 0006 0200000000010000 0800 {four}")));
+    add("dissect", "is-is", frame(&hex("831b0100 0f010000 02")));
+    add("round_trip", "ipv4", hex(&four));
+    add("round_trip", "ipv6", hex(&six));
+    add(
+        "round_trip",
+        "ipv6-extensions",
+        hex(&format!("60000000 00080040 {address}1 {address}2 3b00000000000000")),
+    );
+    add("round_trip", "tcp", hex(&tcp));
+    add("round_trip", "is-is", hex("831b0100 0f010000 02"));
+    add("round_trip", "mpls", hex("0001d0ff 0001e1ff 45"));
 }
 
 /// Microseconds, snap length 65535, Ethernet; one record of 3 octets at 1.000002 s.

@@ -1,0 +1,340 @@
+//! Every layer of a frame, to be printed.
+
+use super::{Link, is_bare_ipx, is_datagram, is_missing, is_unit_data};
+use crate::addr::Sap;
+use crate::encapsulation::{self, Protocol};
+use crate::read::Malformed;
+use crate::{clnp, es_is, ipv4, ipv6, is_is, llc, mac, mpls, snap, tcp, tp, tpkt};
+use core::fmt;
+use smallvec::SmallVec;
+
+/// One layer of a frame.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Layer<'a> {
+    /// The MAC frame.
+    Mac(mac::Pdu<'a>),
+    /// The LLC PDU.
+    Llc(llc::Pdu<'a>),
+    /// The SNAP PDU.
+    Snap(snap::Pdu<'a>),
+    /// The header of a link other than Ethernet.
+    Encapsulation(encapsulation::Pdu<'a>),
+    /// The MPLS label stack.
+    Mpls(mpls::Pdu<'a>),
+    /// The IP packet, version 4.
+    Ipv4(ipv4::Pdu<'a>),
+    /// The IP packet, version 6.
+    Ipv6(ipv6::Pdu<'a>),
+    /// The TCP segment.
+    Tcp(tcp::Pdu<'a>),
+    /// A TPKT header in a TCP stream.
+    Tpkt(tpkt::Header),
+    /// The ES-IS PDU.
+    EsIs(es_is::Pdu<'a>),
+    /// The IS-IS PDU.
+    IsIs(is_is::Pdu<'a>),
+    /// The octet that says that there is no network header.
+    InactiveNetwork,
+    /// The CLNP PDU and what its checksum says.
+    Clnp(clnp::Pdu<'a>, clnp::Checksum),
+    /// A TPDU and what its checksum says; nothing where not all it covers was captured.
+    Tp(tp::Pdu<'a>, Option<tp::Checksum>),
+    /// A segment of an NSDU: its TPDUs cannot be told apart before reassembly.
+    Segment(&'a [u8]),
+    /// Octets of a protocol that is not decoded here, and its name.
+    Opaque(&'static str, &'a [u8]),
+    /// How many octets at the end of the frame were not captured.
+    Missing(usize),
+}
+
+impl fmt::Display for Layer<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Mac(pdu) => pdu.fmt(f),
+            Self::Llc(pdu) => pdu.fmt(f),
+            Self::Snap(pdu) => pdu.fmt(f),
+            Self::Encapsulation(pdu) => pdu.fmt(f),
+            Self::Mpls(pdu) => pdu.fmt(f),
+            Self::Ipv4(pdu) => pdu.fmt(f),
+            Self::Ipv6(pdu) => pdu.fmt(f),
+            Self::Tcp(pdu) => pdu.fmt(f),
+            Self::Tpkt(header) => write!(f, "TPKT {} octets", header.packet_octets),
+            Self::EsIs(pdu) => pdu.fmt(f),
+            Self::IsIs(pdu) => pdu.fmt(f),
+            Self::InactiveNetwork => f.write_str("CLNP inactive"),
+            Self::Clnp(pdu, clnp::Checksum::Bad) => write!(f, "{pdu} BAD CHECKSUM"),
+            Self::Clnp(pdu, _) => pdu.fmt(f),
+            Self::Tp(pdu, Some(tp::Checksum::Bad)) => write!(f, "{pdu} BAD CHECKSUM"),
+            Self::Tp(pdu, _) => pdu.fmt(f),
+            Self::Segment(octets) => write!(f, "segment of an NSDU {} octets", octets.len()),
+            Self::Opaque(name, octets) => write!(f, "{name} {} octets", octets.len()),
+            Self::Missing(octets) => write!(f, "{octets} octets not captured"),
+        }
+    }
+}
+
+/// What a frame turned out to be.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Dissection<'a> {
+    /// Its layers, outermost first; of concatenated TPDUs each is one.
+    pub layers: SmallVec<[Layer<'a>; 6]>,
+    /// What stopped the reading; its offset counts from the start of the frame.
+    pub fault: Option<Malformed>,
+}
+
+impl fmt::Display for Dissection<'_> {
+    /// One line per layer, and one for the fault.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let layers = self.layers.iter().map(|layer| layer as &dyn fmt::Display);
+        let fault = self.fault.iter().map(|fault| fault as &dyn fmt::Display);
+        for (place, line) in layers.chain(fault).enumerate() {
+            f.write_str(if place == 0 { "" } else { "\n" })?;
+            line.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+/// Every layer of a whole frame.
+#[must_use]
+pub fn dissect(link: Link, octets: &[u8]) -> Dissection<'_> {
+    dissect_cut(link, octets, octets.len())
+}
+
+/// Every layer of a frame that was `original_octets` long, and of which `octets` were captured.
+#[must_use]
+pub fn dissect_cut(link: Link, octets: &[u8], original_octets: usize) -> Dissection<'_> {
+    let mut dissection = Dissection { layers: SmallVec::new(), fault: None };
+    let missing_octets = original_octets.saturating_sub(octets.len());
+    let original_octets = octets.len() + missing_octets;
+    let read = match link {
+        Link::Ethernet => ethernet(octets, original_octets, &mut dissection.layers),
+        Link::Other(number) => {
+            encapsulated(number, octets, original_octets, &mut dissection.layers)
+        }
+    };
+    dissection.fault =
+        read.err().filter(|fault| missing_octets == 0 || !is_missing(*fault, octets.len()));
+    if missing_octets > 0 {
+        dissection.layers.push(Layer::Missing(missing_octets));
+    }
+    dissection
+}
+
+type Layers<'a> = SmallVec<[Layer<'a>; 6]>;
+
+fn ethernet<'a>(
+    octets: &'a [u8],
+    original_octets: usize,
+    layers: &mut Layers<'a>,
+) -> Result<(), Malformed> {
+    let frame = mac::Pdu::decode_cut(octets, original_octets)?;
+    let (header, data) = (frame.header_octets(), frame.data);
+    let length = frame.lpdu_octets(original_octets);
+    let kind = frame.kind;
+    layers.push(Layer::Mac(frame));
+    let Some(length) = length else {
+        let mac::Kind::Type(number) = kind else { return Ok(()) };
+        return typed(number, data, original_octets - header, layers)
+            .map_err(|malformed| malformed.within(header));
+    };
+    if is_bare_ipx(data) {
+        layers.push(Layer::Opaque("IPX without LLC", data));
+        return Ok(());
+    }
+    lpdu(data, length, layers).map_err(|malformed| malformed.within(header))
+}
+
+fn encapsulated<'a>(
+    link: u32,
+    octets: &'a [u8],
+    original_octets: usize,
+    layers: &mut Layers<'a>,
+) -> Result<(), Malformed> {
+    let Some(frame) = encapsulation::Pdu::decode(link, octets) else {
+        layers.push(Layer::Opaque("frame of a link type not decoded here,", octets));
+        return Ok(());
+    };
+    let frame = frame?;
+    let (data, rest_octets) = (frame.data, original_octets - frame.header_octets);
+    layers.push(Layer::Encapsulation(frame));
+    let read = match frame.protocol {
+        Protocol::Llc => lpdu(data, rest_octets, layers),
+        Protocol::Osi => npdu(data, rest_octets, layers),
+        Protocol::Internet => internet(data, rest_octets, layers),
+        Protocol::Type(number) => typed(number, data, rest_octets, layers),
+        Protocol::Other => {
+            layers.push(Layer::Opaque("data", data));
+            Ok(())
+        }
+    };
+    read.map_err(|malformed| malformed.within(frame.header_octets))
+}
+
+fn lpdu<'a>(octets: &'a [u8], length: usize, layers: &mut Layers<'a>) -> Result<(), Malformed> {
+    let pdu = llc::Pdu::decode(octets)?;
+    layers.push(Layer::Llc(pdu));
+    let (offset, rest_octets) = (pdu.header_octets(), length.saturating_sub(pdu.header_octets()));
+    let read = match (pdu.destination, is_datagram(&pdu)) {
+        (Sap::ISO_NETWORK, true) => npdu(pdu.information, rest_octets, layers),
+        (Sap::SNAP, true) => snap::Pdu::decode(pdu.information).and_then(|pdu| {
+            layers.push(Layer::Snap(pdu));
+            if pdu.organization != [0; 3] {
+                return Ok(());
+            }
+            let rest_octets = rest_octets.saturating_sub(snap::HEADER_OCTETS);
+            typed(pdu.protocol, pdu.data, rest_octets, layers)
+                .map_err(|malformed| malformed.within(snap::HEADER_OCTETS))
+        }),
+        _ => Ok(()),
+    };
+    read.map_err(|malformed| malformed.within(offset))
+}
+
+/// What has an EtherType.
+fn typed<'a>(
+    number: u16,
+    octets: &'a [u8],
+    original_octets: usize,
+    layers: &mut Layers<'a>,
+) -> Result<(), Malformed> {
+    if matches!(number, 0x0800 | 0x86DD) {
+        return internet(octets, original_octets, layers);
+    }
+    if !mpls::ETHERTYPES.contains(&number) {
+        layers.push(Layer::Opaque("data", octets));
+        return Ok(());
+    }
+    let stack = mpls::Pdu::decode(octets)?;
+    layers.push(Layer::Mpls(stack));
+    if !matches!(stack.data.first().map(|octet| octet >> 4), Some(4 | 6)) {
+        layers.push(Layer::Opaque("data", stack.data));
+        return Ok(());
+    }
+    let offset = stack.header_octets();
+    internet(stack.data, original_octets.saturating_sub(offset), layers)
+        .map_err(|malformed| malformed.within(offset))
+}
+
+fn internet<'a>(
+    octets: &'a [u8],
+    original_octets: usize,
+    layers: &mut Layers<'a>,
+) -> Result<(), Malformed> {
+    let (protocol, is_fragment, offset, data) =
+        if octets.first().is_some_and(|first| first >> 4 == 6) {
+            let pdu = ipv6::Pdu::decode_cut(octets, original_octets)?;
+            layers.push(Layer::Ipv6(pdu));
+            let carried = pdu.carried()?;
+            let offset = ipv6::HEADER_OCTETS + carried.offset;
+            (carried.protocol, carried.is_fragment, offset, carried.octets)
+        } else {
+            let pdu = ipv4::Pdu::decode_cut(octets, original_octets)?;
+            layers.push(Layer::Ipv4(pdu));
+            (pdu.protocol, pdu.is_fragment(), pdu.header_octets(), pdu.data)
+        };
+    if protocol != tcp::PROTOCOL || is_fragment {
+        layers.push(Layer::Opaque("data", data));
+        return Ok(());
+    }
+    let pdu = tcp::Pdu::decode(data).map_err(|malformed| malformed.within(offset))?;
+    layers.push(Layer::Tcp(pdu));
+    stream(pdu.data, layers);
+    Ok(())
+}
+
+/// The TPKTs of a segment that begins with one, as far as they lie within it.
+fn stream<'a>(octets: &'a [u8], layers: &mut Layers<'a>) {
+    let mut rest = octets;
+    while tpkt::is_believable(rest)
+        && let Ok(header) = tpkt::Header::decode(rest)
+    {
+        layers.push(Layer::Tpkt(header));
+        let packet_octets = usize::from(header.packet_octets);
+        let (packet, behind) = rest.split_at_checked(packet_octets).unwrap_or((rest, &[]));
+        let tpdus = packet.get(tpkt::HEADER_OCTETS..).unwrap_or_default();
+        if nsdu(tpdus, packet.len() == packet_octets, layers).is_err() {
+            layers.push(Layer::Opaque("TPDUs not understood,", tpdus));
+        }
+        rest = behind;
+    }
+    if !rest.is_empty() {
+        layers.push(Layer::Opaque("data", rest));
+    }
+}
+
+fn npdu<'a>(
+    octets: &'a [u8],
+    original_octets: usize,
+    layers: &mut Layers<'a>,
+) -> Result<(), Malformed> {
+    let (data, offset, is_whole) = match octets.split_first() {
+        Some((&clnp::INACTIVE, data)) => {
+            layers.push(Layer::InactiveNetwork);
+            (data, 1, octets.len() >= original_octets)
+        }
+        Some((&clnp::CLNP, _)) => {
+            let pdu = clnp::Pdu::decode_cut(octets, original_octets)?;
+            let (data, offset) = (pdu.data, pdu.header_octets);
+            layers.push(Layer::Clnp(pdu, pdu.verify(octets)));
+            if pdu.kind != clnp::Kind::Data {
+                return Ok(());
+            }
+            if pdu.is_segment() {
+                layers.push(Layer::Segment(data));
+                return Ok(());
+            }
+            (data, offset, offset + data.len() >= usize::from(pdu.segment_octets))
+        }
+        Some((&clnp::ES_IS, _)) => {
+            layers.push(Layer::EsIs(es_is::Pdu::decode(octets)?));
+            return Ok(());
+        }
+        Some((&clnp::IS_IS, _)) => {
+            layers.push(Layer::IsIs(is_is::Pdu::decode(octets)?));
+            return Ok(());
+        }
+        Some((_, data)) => {
+            layers.push(Layer::Opaque("network protocol", data));
+            return Ok(());
+        }
+        None => {
+            let field = "network layer protocol identifier";
+            return Err(Malformed { field, offset: 0 });
+        }
+    };
+    if is_unit_data(data) {
+        layers.push(Layer::Opaque("connectionless transport", data));
+        return Ok(());
+    }
+    nsdu(data, is_whole, layers).map_err(|malformed| malformed.within(offset))
+}
+
+fn nsdu<'a>(octets: &'a [u8], is_whole: bool, layers: &mut Layers<'a>) -> Result<(), Malformed> {
+    for raw in tp::tpdus(octets) {
+        let raw = match raw {
+            Err(malformed) if !is_whole && is_cut_header(octets, malformed.offset) => return Ok(()),
+            raw => raw?,
+        };
+        let pdu = tp::Pdu::decode(&raw, None).map_err(|malformed| malformed.within(raw.offset))?;
+        let checksum = match raw.checksum(pdu.parameters(), &[]) {
+            // The sums go on over user data that is not here.
+            tp::Checksum::Good | tp::Checksum::Bad if !is_whole && raw.kind.may_carry_data() => {
+                None
+            }
+            verdict => Some(verdict),
+        };
+        layers.push(Layer::Tp(pdu, checksum));
+    }
+    Ok(())
+}
+
+/// Whether a TPDU about which there is a complaint at `offset` has a header that reaches past the end.
+fn is_cut_header(nsdu: &[u8], offset: usize) -> bool {
+    match nsdu.get(offset..) {
+        None | Some([] | [_]) => true,
+        // 255 is reserved, and less than 2 is no TPDU's, whatever follows.
+        Some([indicator @ 2..=254, rest @ ..]) => rest.len() < usize::from(*indicator),
+        Some(_) => false,
+    }
+}

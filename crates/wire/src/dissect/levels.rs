@@ -1,0 +1,333 @@
+//! The meter's way through a frame: fixed offsets, no allocation, only what has to be counted.
+
+use super::{
+    CUT, Levels, Link, NoNsdu, Nsdu, Piece, Segment, is_bare_ipx, is_datagram, is_missing,
+    is_unit_data,
+};
+use crate::addr::{Mac, Nsap, Sap, Socket};
+use crate::encapsulation::{self, Protocol};
+use crate::read::Malformed;
+use crate::{clnp, es_is, ipv4, ipv6, is_is, llc, mac, mpls, snap, tcp};
+use core::net::Ipv6Addr;
+
+/// The EtherTypes of IP, version 4 and 6.
+const INTERNET: [u16; 2] = [0x0800, 0x86DD];
+
+/// What a frame that was `original_octets` long, and of which `octets` were captured, counts as.
+#[must_use]
+pub fn levels(link: Link, octets: &[u8], original_octets: usize) -> Levels<'_> {
+    let original_octets = original_octets.max(octets.len());
+    let mut frame = Frame { original_octets, lpdu_octets: None, npdu_octets: None, llc: None };
+    let nsdu = match link {
+        Link::Ethernet => frame.ethernet(octets),
+        Link::Other(number) => frame.encapsulated(number, octets),
+    };
+    let nsdu = nsdu.map_err(|why| match why {
+        NoNsdu::Malformed(malformed)
+            if octets.len() < original_octets && is_missing(malformed, octets.len()) =>
+        {
+            NoNsdu::Foreign(CUT)
+        }
+        NoNsdu::Malformed(_) | NoNsdu::Foreign(_) | NoNsdu::Stream(_) => why,
+    });
+    let Frame { lpdu_octets, npdu_octets, llc, .. } = frame;
+    Levels { lpdu_octets, npdu_octets, llc, nsdu }
+}
+
+/// What is found of a frame on the way through it.
+struct Frame {
+    original_octets: usize,
+    lpdu_octets: Option<usize>,
+    npdu_octets: Option<usize>,
+    llc: Option<llc::Control>,
+}
+
+impl Frame {
+    fn ethernet<'a>(&mut self, octets: &'a [u8]) -> Result<Nsdu<'a>, NoNsdu<'a>> {
+        let frame =
+            mac::Pdu::decode_cut(octets, self.original_octets).map_err(NoNsdu::Malformed)?;
+        let header = frame.header_octets();
+        if let Some(length) = frame.lpdu_octets(self.original_octets) {
+            if is_bare_ipx(frame.data) {
+                return Err(NoNsdu::Foreign("IPX without LLC"));
+            }
+            let stations = [frame.source, frame.destination];
+            return self.llc(stations, header, frame.data, length);
+        }
+        let mac::Kind::Type(number) = frame.kind else {
+            return Err(NoNsdu::Foreign("EtherType"));
+        };
+        self.typed(number, header, frame.data, self.original_octets - header)
+            .unwrap_or(Err(NoNsdu::Foreign("EtherType")))
+    }
+
+    fn encapsulated<'a>(&mut self, link: u32, octets: &'a [u8]) -> Result<Nsdu<'a>, NoNsdu<'a>> {
+        let Some(frame) = encapsulation::Pdu::decode(link, octets) else {
+            return Err(NoNsdu::Foreign("link type"));
+        };
+        let frame = frame.map_err(NoNsdu::Malformed)?;
+        let header = frame.header_octets;
+        let length = self.original_octets - header;
+        let stations = [frame.source, frame.destination];
+        match frame.protocol {
+            Protocol::Llc => self.llc(stations, header, frame.data, length),
+            Protocol::Osi => {
+                self.lpdu_octets = Some(self.original_octets);
+                self.npdu_octets = Some(length);
+                network(stations, frame.data, length).map_err(|why| within(why, header))
+            }
+            Protocol::Internet => self.internet(header, frame.data, length),
+            Protocol::Type(number) => self
+                .typed(number, header, frame.data, self.original_octets - header)
+                .unwrap_or(Err(NoNsdu::Foreign("EtherType"))),
+            Protocol::Other => Err(NoNsdu::Foreign("link protocol")),
+        }
+    }
+
+    /// An LLC PDU that was `length` octets long, behind a header.
+    fn llc<'a>(
+        &mut self,
+        stations: [Mac; 2],
+        header: usize,
+        octets: &'a [u8],
+        length: usize,
+    ) -> Result<Nsdu<'a>, NoNsdu<'a>> {
+        self.lpdu_octets = Some(header + length);
+        let llc = llc::Pdu::decode(octets)
+            .map_err(|malformed| NoNsdu::Malformed(malformed.within(header)))?;
+        self.llc = Some(llc.control);
+        let offset = header + llc.header_octets();
+        match (llc.destination, is_datagram(&llc)) {
+            (Sap::ISO_NETWORK, true) => {
+                let npdu_octets = length.saturating_sub(llc.header_octets());
+                self.npdu_octets = Some(npdu_octets);
+                network(stations, llc.information, npdu_octets).map_err(|why| within(why, offset))
+            }
+            (Sap::SNAP, true) => {
+                let snap = snap::Pdu::decode(llc.information)
+                    .map_err(|malformed| NoNsdu::Malformed(malformed.within(offset)))?;
+                let foreign = Err(NoNsdu::Foreign("SNAP protocol"));
+                if snap.organization != [0; 3] {
+                    return foreign;
+                }
+                let lpdu_octets = self.lpdu_octets;
+                let offset = offset + snap::HEADER_OCTETS;
+                let found = self
+                    .typed(
+                        snap.protocol,
+                        offset,
+                        snap.data,
+                        (header + length).saturating_sub(offset),
+                    )
+                    .unwrap_or(foreign);
+                self.lpdu_octets = lpdu_octets;
+                found
+            }
+            (Sap::ISO_NETWORK, false) => Err(NoNsdu::Foreign("LLC control")),
+            _ => Err(NoNsdu::Foreign("SAP")),
+        }
+    }
+
+    /// What has an EtherType and was `original_octets` long, behind headers; nothing where the type
+    /// is not read.
+    fn typed<'a>(
+        &mut self,
+        number: u16,
+        header: usize,
+        octets: &'a [u8],
+        original_octets: usize,
+    ) -> Option<Result<Nsdu<'a>, NoNsdu<'a>>> {
+        if INTERNET.contains(&number) {
+            return Some(self.internet(header, octets, original_octets));
+        }
+        if !mpls::ETHERTYPES.contains(&number) {
+            return None;
+        }
+        let stack = match mpls::Pdu::decode(octets) {
+            Ok(stack) => stack,
+            Err(malformed) => return Some(Err(NoNsdu::Malformed(malformed.within(header)))),
+        };
+        let behind = header + stack.header_octets();
+        Some(match stack.data.first().map(|octet| octet >> 4) {
+            Some(4 | 6) => {
+                let rest_octets = original_octets.saturating_sub(stack.header_octets());
+                self.internet(behind, stack.data, rest_octets)
+            }
+            None => {
+                let field = "IP version";
+                Err(NoNsdu::Malformed(Malformed { field, offset: behind }))
+            }
+            Some(_) => Err(NoNsdu::Foreign("MPLS")),
+        })
+    }
+
+    /// An IP packet and perhaps padding, `original_octets` in all, behind a header.
+    fn internet<'a>(
+        &mut self,
+        header: usize,
+        octets: &'a [u8],
+        original_octets: usize,
+    ) -> Result<Nsdu<'a>, NoNsdu<'a>> {
+        let packet = Packet::decode(octets, original_octets)
+            .map_err(|malformed| NoNsdu::Malformed(malformed.within(header)))?;
+        self.lpdu_octets = Some(header + packet.octets);
+        self.npdu_octets = Some(packet.octets);
+        if packet.is_fragment {
+            return Err(NoNsdu::Foreign("fragment of an IP packet"));
+        }
+        if packet.protocol != tcp::PROTOCOL {
+            return Err(NoNsdu::Foreign(match packet.protocol {
+                17 => "UDP",
+                1 | 58 => "ICMP",
+                _ => "IP protocol",
+            }));
+        }
+        let offset = header + packet.offset;
+        let tcp = tcp::Pdu::decode(packet.data)
+            .map_err(|malformed| NoNsdu::Malformed(malformed.within(offset)))?;
+        let [source, destination] = packet.addresses;
+        let whole_octets = packet.octets.saturating_sub(packet.offset + tcp.header_octets());
+        Err(NoNsdu::Stream(Piece {
+            source: Socket { address: source, port: tcp.source_port },
+            destination: Socket { address: destination, port: tcp.destination_port },
+            identification: packet.identification,
+            sequence: tcp.sequence,
+            acknowledgement: tcp.acknowledgement,
+            flags: tcp.flags,
+            window: tcp.window,
+            checksum: tcp.checksum,
+            octets: tcp.data,
+            missing_octets: whole_octets.saturating_sub(tcp.data.len()),
+        }))
+    }
+}
+
+/// An IP packet of either version.
+struct Packet<'a> {
+    /// Source and destination.
+    addresses: [Ipv6Addr; 2],
+    identification: u16,
+    protocol: u8,
+    is_fragment: bool,
+    /// Octets of the packet, header included.
+    octets: usize,
+    /// Octets of all headers before the data.
+    offset: usize,
+    data: &'a [u8],
+}
+
+impl<'a> Packet<'a> {
+    fn decode(octets: &'a [u8], original_octets: usize) -> Result<Self, Malformed> {
+        if octets.first().is_some_and(|first| first >> 4 == 6) {
+            let pdu = ipv6::Pdu::decode_cut(octets, original_octets)?;
+            let carried = pdu.carried()?;
+            return Ok(Self {
+                addresses: [pdu.source, pdu.destination],
+                identification: 0,
+                protocol: carried.protocol,
+                is_fragment: carried.is_fragment,
+                octets: pdu.whole_octets(original_octets),
+                offset: ipv6::HEADER_OCTETS + carried.offset,
+                data: carried.octets,
+            });
+        }
+        let pdu = ipv4::Pdu::decode_cut(octets, original_octets)?;
+        Ok(Self {
+            addresses: [pdu.source.to_ipv6_mapped(), pdu.destination.to_ipv6_mapped()],
+            identification: pdu.identification,
+            protocol: pdu.protocol,
+            is_fragment: pdu.is_fragment(),
+            octets: pdu.whole_octets(original_octets),
+            offset: pdu.header_octets(),
+            data: pdu.data,
+        })
+    }
+}
+
+/// Where a segment belongs; nothing of a PDU that is whole.
+fn segment(pdu: &clnp::Pdu<'_>) -> Result<Option<Segment>, NoNsdu<'static>> {
+    if !pdu.is_segment() {
+        return Ok(None);
+    }
+    let malformed = |field, offset| NoNsdu::Malformed(Malformed { field, offset });
+    // RFC 994 7.2.6: where segmentation is not permitted, no segments follow.
+    let part = pdu.segmentation.ok_or(malformed("flags and type", clnp::FLAGS_AT))?;
+    let nsdu_octets = usize::from(part.total_octets)
+        .checked_sub(pdu.header_octets)
+        .ok_or(malformed("total length", pdu.header_octets - pdu.options.len() - 2))?;
+    Ok(Some(Segment {
+        identifier: part.identifier,
+        offset: usize::from(part.offset),
+        nsdu_octets,
+        more: pdu.more_segments,
+        lifetime: clnp::LIFETIME_UNIT * u32::from(pdu.lifetime),
+    }))
+}
+
+fn within(why: NoNsdu<'_>, octets: usize) -> NoNsdu<'_> {
+    match why {
+        NoNsdu::Malformed(malformed) => NoNsdu::Malformed(malformed.within(octets)),
+        NoNsdu::Foreign(_) | NoNsdu::Stream(_) => why,
+    }
+}
+
+/// An NPDU of the ISO network layer that was `original_octets` long.
+fn network(
+    [source, destination]: [Mac; 2],
+    npdu: &[u8],
+    original_octets: usize,
+) -> Result<Nsdu<'_>, NoNsdu<'_>> {
+    let missing = |length: usize, octets: &[u8]| length.saturating_sub(octets.len());
+    let nsdu = match npdu.split_first() {
+        Some((&clnp::INACTIVE, octets)) => Nsdu {
+            source,
+            destination,
+            source_nsap: Nsap::default(),
+            destination_nsap: Nsap::default(),
+            octets,
+            missing_octets: missing(original_octets.saturating_sub(1), octets),
+            segment: None,
+        },
+        Some((&clnp::CLNP, _)) => {
+            let pdu = clnp::Pdu::decode_cut(npdu, original_octets).map_err(NoNsdu::Malformed)?;
+            if pdu.kind != clnp::Kind::Data {
+                return Err(NoNsdu::Foreign("CLNP type"));
+            }
+            // RFC 994 6.11, 7.2.4: receivers discard it, so that no peer ever sees its TPDUs.
+            if pdu.version != clnp::VERSION {
+                return Err(NoNsdu::Foreign("CLNP version"));
+            }
+            if pdu.verify(npdu) == clnp::Checksum::Bad {
+                let field = "network header checksum";
+                return Err(NoNsdu::Malformed(Malformed { field, offset: clnp::CHECKSUM_AT }));
+            }
+            let whole = usize::from(pdu.segment_octets) - pdu.header_octets;
+            Nsdu {
+                source,
+                destination,
+                source_nsap: pdu.source,
+                destination_nsap: pdu.destination,
+                octets: pdu.data,
+                missing_octets: missing(whole, pdu.data),
+                segment: segment(&pdu)?,
+            }
+        }
+        Some((&clnp::ES_IS, _)) => {
+            let pdu = es_is::Pdu::decode(npdu).map_err(NoNsdu::Malformed)?;
+            return Err(NoNsdu::Foreign(pdu.kind.name()));
+        }
+        Some((&clnp::IS_IS, _)) => {
+            let pdu = is_is::Pdu::decode(npdu).map_err(NoNsdu::Malformed)?;
+            return Err(NoNsdu::Foreign(pdu.kind.name()));
+        }
+        Some(_) => return Err(NoNsdu::Foreign("network protocol")),
+        None => {
+            let field = "network layer protocol identifier";
+            return Err(NoNsdu::Malformed(Malformed { field, offset: 0 }));
+        }
+    };
+    if nsdu.segment.is_none() && is_unit_data(nsdu.octets) {
+        return Err(NoNsdu::Foreign("connectionless transport"));
+    }
+    Ok(nsdu)
+}

@@ -1,0 +1,282 @@
+//! The headers of capture link types other than Ethernet: what a frame carries, and from whom.
+//!
+//! Linux cooked captures (SLL, SLL2), BSD loopback (null, loop), raw IP, PPP (RFC 1661, RFC 1377),
+//! Cisco HDLC, frame relay (RFC 2427) and FDDI. Their headers are read and not written.
+//!
+//! Left out: link types that carry no network layer we read, such as LAPD; PPP's own negotiation.
+
+use crate::addr::Mac;
+use crate::read::{Malformed, Reader};
+use core::fmt;
+
+/// What a frame carries.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Protocol {
+    /// An LLC PDU, to the end of the frame.
+    Llc,
+    /// A PDU of the ISO network layer.
+    Osi,
+    /// An IP packet of either version.
+    Internet,
+    /// Whatever has this EtherType.
+    Type(u16),
+    /// Something else.
+    Other,
+}
+
+/// A frame.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Pdu<'a> {
+    /// The number of its link type in the registry of capture files.
+    pub link: u32,
+    /// Who sent it; zero where the header does not say.
+    pub source: Mac,
+    /// Whom it is for; zero where the header does not say.
+    pub destination: Mac,
+    /// What it carries.
+    pub protocol: Protocol,
+    /// Octets of the header.
+    pub header_octets: usize,
+    /// What it carries, as far as it was captured.
+    pub data: &'a [u8],
+}
+
+const NULL: u32 = 0;
+const PPP: u32 = 9;
+const FDDI: u32 = 10;
+const RAW: u32 = 101;
+const C_HDLC: u32 = 104;
+const FRAME_RELAY: u32 = 107;
+const LOOP: u32 = 108;
+const LINUX_SLL: u32 = 113;
+const IPV4: u32 = 228;
+const IPV6: u32 = 229;
+const LINUX_SLL2: u32 = 276;
+
+/// The link types that are read, and what they are called.
+pub const LINKS: [(u32, &str); 11] = [
+    (NULL, "BSD loopback"),
+    (PPP, "PPP"),
+    (FDDI, "FDDI"),
+    (RAW, "raw IP"),
+    (C_HDLC, "Cisco HDLC"),
+    (FRAME_RELAY, "frame relay"),
+    (LOOP, "OpenBSD loopback"),
+    (LINUX_SLL, "Linux cooked"),
+    (IPV4, "raw IPv4"),
+    (IPV6, "raw IPv6"),
+    (LINUX_SLL2, "Linux cooked 2"),
+];
+
+/// Frame control of asynchronous LLC frames of FDDI (ISO 9314-2 7.3.3): C, L and the priority vary.
+const FDDI_LLC: (u8, u8) = (0x50, 0x78);
+/// Cisco HDLC puts OSI under this, with an octet of padding before most PDUs.
+const HDLC_OSI: u16 = 0xFEFE;
+
+impl<'a> Pdu<'a> {
+    /// The frame in `octets` of this link type; nothing where the link type is not read.
+    ///
+    /// # Errors
+    /// Names the header where it is not all there.
+    pub fn decode(link: u32, octets: &'a [u8]) -> Option<Result<Self, Malformed>> {
+        let mut reader = Reader::new(octets);
+        let found = match link {
+            NULL | LOOP => loopback(&mut reader),
+            RAW | IPV4 | IPV6 => Ok((Protocol::Internet, Mac::default())),
+            PPP => point_to_point(&mut reader),
+            C_HDLC => hdlc(&mut reader),
+            FRAME_RELAY => frame_relay(&mut reader),
+            LINUX_SLL => cooked(&mut reader),
+            LINUX_SLL2 => cooked_2(&mut reader),
+            FDDI => return Some(Self::fddi(octets)),
+            _ => return None,
+        };
+        Some(found.map(|(protocol, source)| Self {
+            link,
+            source,
+            destination: Mac::default(),
+            protocol,
+            header_octets: reader.offset(),
+            data: reader.rest(),
+        }))
+    }
+
+    fn fddi(octets: &'a [u8]) -> Result<Self, Malformed> {
+        let mut reader = Reader::new(octets);
+        let control = reader.u8("link header")?;
+        let destination = Mac(reader.array("link header")?);
+        let source = Mac(reader.array("link header")?);
+        let is_llc = control & FDDI_LLC.1 == FDDI_LLC.0;
+        let protocol = if is_llc { Protocol::Llc } else { Protocol::Other };
+        let (header_octets, data) = (reader.offset(), reader.rest());
+        Ok(Self { link: FDDI, source, destination, protocol, header_octets, data })
+    }
+}
+
+type Found = Result<(Protocol, Mac), Malformed>;
+
+/// Four octets of address family, in the order of the host that captured or of the network; the
+/// numbers of IPv6 differ from system to system.
+fn loopback(reader: &mut Reader<'_>) -> Found {
+    let family = match reader.array("link header")? {
+        [0, 0, 0, family] | [family, 0, 0, 0] => family,
+        _ => 0,
+    };
+    let protocol = match family {
+        2 | 10 | 24 | 28 | 30 => Protocol::Internet,
+        7 => Protocol::Osi,
+        _ => Protocol::Other,
+    };
+    Ok((protocol, Mac::default()))
+}
+
+/// Address and control may be left out, and so may the first octet of a protocol below 256.
+fn point_to_point(reader: &mut Reader<'_>) -> Found {
+    if reader.rest().starts_with(&[0xFF, 0x03]) {
+        reader.take("link header", 2)?;
+    }
+    let mut protocol = u16::from(reader.u8("link header")?);
+    if protocol & 1 == 0 {
+        protocol = protocol << 8 | u16::from(reader.u8("link header")?);
+    }
+    let protocol = match protocol {
+        0x0021 | 0x0057 => Protocol::Internet,
+        0x0023 => Protocol::Osi,
+        0x0281 => Protocol::Type(0x8847),
+        0x0283 => Protocol::Type(0x8848),
+        _ => Protocol::Other,
+    };
+    Ok((protocol, Mac::default()))
+}
+
+fn hdlc(reader: &mut Reader<'_>) -> Found {
+    reader.take("link header", 2)?;
+    let protocol = reader.u16("link header")?;
+    if protocol != HDLC_OSI {
+        return Ok((Protocol::Type(protocol), Mac::default()));
+    }
+    // The padding is no identifier of a network protocol that is read here.
+    if !matches!(reader.rest(), [0x00 | 0x81..=0x83, ..]) {
+        reader.take("link header", 1)?;
+    }
+    Ok((Protocol::Osi, Mac::default()))
+}
+
+/// Two octets of address are what is used; then control, perhaps padding, and NLPID.
+fn frame_relay(reader: &mut Reader<'_>) -> Found {
+    let [_, last, control] = reader.array("link header")?;
+    if last & 1 == 0 || control != 0x03 {
+        return Ok((Protocol::Other, Mac::default()));
+    }
+    if reader.rest().first() == Some(&0) {
+        reader.take("link header", 1)?;
+    }
+    let protocol = match reader.rest().first() {
+        None => return Err(reader.malformed("link header")),
+        // The identifier is the first octet of the PDU itself.
+        Some(0x81..=0x83) => return Ok((Protocol::Osi, Mac::default())),
+        Some(0xCC | 0x8E) => Protocol::Internet,
+        Some(0x80) => {
+            let [_, a, b, c, high, low] = reader.array("link header")?;
+            let kind = u16::from_be_bytes([high, low]);
+            let is_type = [a, b, c] == [0, 0, 0];
+            let protocol = if is_type { Protocol::Type(kind) } else { Protocol::Other };
+            return Ok((protocol, Mac::default()));
+        }
+        Some(_) => Protocol::Other,
+    };
+    reader.take("link header", 1)?;
+    Ok((protocol, Mac::default()))
+}
+
+/// Packet type, ARPHRD type, length of the address and eight octets for it, protocol.
+fn cooked(reader: &mut Reader<'_>) -> Found {
+    reader.take("link header", 4)?;
+    let length = reader.u16("link header")?;
+    let source = station(length, reader.array("link header")?);
+    Ok((ethernet_type(reader.u16("link header")?), source))
+}
+
+/// Protocol, reserved, interface, ARPHRD type, packet type, length of the address, the address.
+fn cooked_2(reader: &mut Reader<'_>) -> Found {
+    let protocol = reader.u16("link header")?;
+    reader.take("link header", 9)?;
+    let length = u16::from(reader.u8("link header")?);
+    let source = station(length, reader.array("link header")?);
+    Ok((ethernet_type(protocol), source))
+}
+
+const fn station(length: u16, [a, b, c, d, e, f, _, _]: [u8; 8]) -> Mac {
+    if length == 6 { Mac([a, b, c, d, e, f]) } else { Mac([0; 6]) }
+}
+
+/// Linux numbers what has no EtherType below those: 4 is 802.2.
+const fn ethernet_type(number: u16) -> Protocol {
+    match number {
+        0x0004 => Protocol::Llc,
+        0..0x0600 => Protocol::Other,
+        number => Protocol::Type(number),
+    }
+}
+
+impl fmt::Display for Pdu<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let known = LINKS.iter().find(|(number, _)| *number == self.link);
+        f.write_str(known.map_or("link", |(_, name)| name))?;
+        let nobody = Mac::default();
+        if self.source != nobody || self.destination != nobody {
+            write!(f, " {}>{}", self.source, self.destination)?;
+        }
+        match self.protocol {
+            Protocol::Llc => f.write_str(" LLC"),
+            Protocol::Osi => f.write_str(" OSI"),
+            Protocol::Internet => f.write_str(" IP"),
+            Protocol::Type(number) => write!(f, " type={number:04x}"),
+            Protocol::Other => f.write_str(" other"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_link_type_tells_what_it_carries() {
+        // Headers by hand after the descriptions in the registry of link types; then one octet.
+        check(0, &[2, 0, 0, 0, 0x45], "BSD loopback IP");
+        check(0, &[0, 0, 0, 30, 0x60], "BSD loopback IP");
+        check(108, &[0, 0, 0, 7, 0x83], "OpenBSD loopback OSI");
+        check(9, &[0xFF, 3, 0, 0x23, 0x83], "PPP OSI");
+        check(9, &[0x21, 0x45], "PPP IP");
+        check(9, &[0xFF, 3, 0xC0, 0x21, 1], "PPP other");
+        check(101, &[0x45], "raw IP IP");
+        check(104, &[0x0F, 0, 0x08, 0, 0x45], "Cisco HDLC type=0800");
+        check(104, &[0x0F, 0, 0xFE, 0xFE, 3, 0x83], "Cisco HDLC OSI");
+        check(107, &[0x18, 0x41, 3, 0x83], "frame relay OSI");
+        check(107, &[0x18, 0x41, 3, 0xCC, 0x45], "frame relay IP");
+        check(107, &[0x18, 0x41, 3, 0, 0x80, 0, 0, 0, 8, 0, 0x45], "frame relay type=0800");
+        let cooked = [0, 0, 0, 1, 0, 6, 2, 0, 0, 0, 0, 1, 0, 0, 0, 4, 0xFE];
+        check(113, &cooked, "Linux cooked 02:00:00:00:00:01>00:00:00:00:00:00 LLC");
+        let cooked = [8, 0, 0, 0, 0, 0, 0, 3, 3, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x45];
+        check(276, &cooked, "Linux cooked 2 type=0800");
+        let fddi = [0x54, 2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0xFE];
+        check(10, &fddi, "FDDI 02:00:00:00:00:01>02:00:00:00:00:02 LLC");
+    }
+
+    #[test]
+    fn a_header_that_is_cut_is_named_and_a_link_type_that_is_unknown_is_none() {
+        for (link, octets) in [(0, 3), (9, 1), (104, 3), (107, 2), (113, 15), (276, 19), (10, 12)] {
+            let complaint = Pdu::decode(link, &vec![0; octets]).unwrap().unwrap_err();
+            assert_eq!(complaint.field, "link header", "link type {link}");
+        }
+        assert_eq!(Pdu::decode(177, &[0; 40]), None);
+    }
+
+    #[track_caller]
+    fn check(link: u32, octets: &[u8], line: &str) {
+        let pdu = Pdu::decode(link, octets).unwrap().unwrap();
+        assert_eq!(pdu.to_string(), line);
+        assert_eq!((pdu.data.len(), pdu.header_octets), (1, octets.len() - 1));
+    }
+}

@@ -1,0 +1,145 @@
+//! ES-IS, the routing exchange of end and intermediate systems (ISO 9542, RFC 995): its header.
+//!
+//! Left out: addresses and options behind the header (they are kept), and the checksum.
+
+use crate::clnp;
+use crate::read::{Malformed, Reader};
+use bytes::BufMut;
+use core::fmt;
+
+/// Octets of the fixed part (9542 7.2).
+pub const HEADER_OCTETS: usize = 9;
+
+/// What a PDU is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Kind {
+    /// ESH: an end system is there.
+    EndSystemHello,
+    /// ISH: an intermediate system is there.
+    IntermediateSystemHello,
+    /// RD: there is a better way.
+    Redirect,
+    /// A type code the protocol does not define.
+    Other(u8),
+}
+
+impl Kind {
+    /// As the meter counts it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::EndSystemHello => "ES-IS ESH",
+            Self::IntermediateSystemHello => "ES-IS ISH",
+            Self::Redirect => "ES-IS RD",
+            Self::Other(_) => "ES-IS of unknown type",
+        }
+    }
+
+    const fn of_code(code: u8) -> Self {
+        match code {
+            2 => Self::EndSystemHello,
+            4 => Self::IntermediateSystemHello,
+            6 => Self::Redirect,
+            other => Self::Other(other),
+        }
+    }
+
+    const fn code(self) -> u8 {
+        match self {
+            Self::EndSystemHello => 2,
+            Self::IntermediateSystemHello => 4,
+            Self::Redirect => 6,
+            Self::Other(code) => code,
+        }
+    }
+}
+
+/// A PDU.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Pdu<'a> {
+    /// Version; 1.
+    pub version: u8,
+    /// The octet nobody uses, as it came.
+    pub reserved: u8,
+    /// The three bits above the type, as they came.
+    pub reserved_bits: u8,
+    /// What it is.
+    pub kind: Kind,
+    /// How long what it says holds, in seconds.
+    pub holding_time: u16,
+    /// The header checksum as it stands.
+    pub checksum: [u8; 2],
+    /// Addresses and options, to the end of the PDU.
+    pub addresses: &'a [u8],
+}
+
+impl<'a> Pdu<'a> {
+    /// The PDU in `octets`: all of it is header, so that the length indicator tells its end.
+    ///
+    /// # Errors
+    /// Names the field that cannot be read.
+    pub fn decode(octets: &'a [u8]) -> Result<Self, Malformed> {
+        let mut reader = Reader::new(octets);
+        if reader.u8("network layer protocol identifier")? != clnp::ES_IS {
+            return Err(Malformed { field: "network layer protocol identifier", offset: 0 });
+        }
+        let length = usize::from(reader.u8("length indicator")?);
+        let version = reader.u8("version")?;
+        let reserved = reader.u8("reserved octet")?;
+        let kind = reader.u8("type")?;
+        let holding_time = reader.u16("holding time")?;
+        let checksum = reader.array("checksum")?;
+        let addresses_octets = length
+            .checked_sub(HEADER_OCTETS)
+            .ok_or(Malformed { field: "length indicator", offset: 1 })?;
+        let addresses = reader.take("addresses", addresses_octets)?;
+        let (reserved_bits, kind) = (kind & 0xE0, Kind::of_code(kind & 0x1F));
+        Ok(Self { version, reserved, reserved_bits, kind, holding_time, checksum, addresses })
+    }
+
+    /// Writes the PDU, its checksum as it stands.
+    pub fn encode(&self, out: &mut impl BufMut) {
+        let length = HEADER_OCTETS + self.addresses.len();
+        out.put_slice(&[clnp::ES_IS, length.min(254) as u8, self.version, self.reserved]);
+        out.put_u8(self.reserved_bits | self.kind.code() & 0x1F);
+        out.put_u16(self.holding_time);
+        out.put_slice(&self.checksum);
+        out.put_slice(self.addresses);
+    }
+}
+
+impl fmt::Display for Pdu<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} holding-time={}s", self.kind.name(), self.holding_time)?;
+        write!(f, " {} octets", self.addresses.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// ISO 9542 7.6: an ISH, holding time 300 s, no checksum, and a NET of two octets.
+    const HELLO: [u8; 12] = [0x82, 12, 1, 0, 4, 1, 0x2C, 0, 0, 2, 0x49, 1];
+
+    #[test]
+    fn a_hello_reads_and_writes_back_without_padding() {
+        let padded = [&HELLO[..], &[0; 30]].concat();
+        let pdu = Pdu::decode(&padded).unwrap();
+        assert_eq!(pdu.to_string(), "ES-IS ISH holding-time=300s 3 octets");
+        let mut again = Vec::new();
+        pdu.encode(&mut again);
+        assert_eq!(again, HELLO);
+    }
+
+    #[test]
+    fn a_broken_header_names_the_field() {
+        let complaint = |octets: &[u8]| Pdu::decode(octets).unwrap_err().to_string();
+        assert_eq!(complaint(&[0x81]), "malformed network layer protocol identifier at octet 0");
+        assert_eq!(complaint(&HELLO[..6]), "malformed holding time at octet 5");
+        assert_eq!(complaint(&HELLO[..11]), "malformed addresses at octet 9");
+        let mut short = HELLO;
+        short[1] = 8;
+        assert_eq!(complaint(&short), "malformed length indicator at octet 1");
+    }
+}

@@ -1,0 +1,210 @@
+//! The Internet Protocol, version 6 (RFC 8200): the fixed header, and the way past the extension
+//! headers to what a packet carries.
+//!
+//! Left out: what extension headers say but for the fragment header, and putting fragments together.
+
+use crate::read::{Malformed, Reader};
+use bytes::BufMut;
+use core::fmt;
+use core::net::Ipv6Addr;
+
+/// Octets of the fixed header.
+pub const HEADER_OCTETS: usize = 40;
+/// Extension headers that are passed; packets with more are left alone.
+const EXTENSIONS: usize = 8;
+
+const HOP_BY_HOP: u8 = 0;
+const ROUTING: u8 = 43;
+const FRAGMENT: u8 = 44;
+const AUTHENTICATION: u8 = 51;
+const DESTINATION: u8 = 60;
+
+/// A packet.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Pdu<'a> {
+    /// Traffic class.
+    pub class: u8,
+    /// Flow label, 20 bits.
+    pub flow: u32,
+    /// Octets behind the fixed header as it says; 0 where the sender's adapter was to fill it in.
+    pub payload_octets: u16,
+    /// What follows the fixed header.
+    pub next_header: u8,
+    /// How many routers it may still pass.
+    pub hop_limit: u8,
+    /// Who sent it.
+    pub source: Ipv6Addr,
+    /// Whom it is for.
+    pub destination: Ipv6Addr,
+    /// Extension headers and data, or as much of them as was captured.
+    pub data: &'a [u8],
+}
+
+/// What a packet carries behind its extension headers.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Carried<'a> {
+    /// What it is: 6 for TCP.
+    pub protocol: u8,
+    /// Whether it is one fragment of several.
+    pub is_fragment: bool,
+    /// Octets of extension headers before it.
+    pub offset: usize,
+    /// Its octets.
+    pub octets: &'a [u8],
+}
+
+impl<'a> Pdu<'a> {
+    /// The packet in `octets`, all of which was captured.
+    ///
+    /// # Errors
+    /// Names the field that cannot be read.
+    pub fn decode(octets: &'a [u8]) -> Result<Self, Malformed> {
+        Self::decode_cut(octets, octets.len())
+    }
+
+    /// The packet at the front of what was `original_octets` long and of which `octets` were
+    /// captured.
+    ///
+    /// # Errors
+    /// As for [`Pdu::decode`].
+    pub fn decode_cut(octets: &'a [u8], original_octets: usize) -> Result<Self, Malformed> {
+        let mut reader = Reader::new(octets);
+        let first = reader.u8("IP version")?;
+        if first >> 4 != 6 {
+            return Err(Malformed { field: "IP version", offset: 0 });
+        }
+        let [second, third, fourth] = reader.array("flow label")?;
+        let payload_octets = reader.u16("payload length")?;
+        let next_header = reader.u8("next header")?;
+        let hop_limit = reader.u8("hop limit")?;
+        let source = Ipv6Addr::from_octets(reader.array("source IPv6 address")?);
+        let destination = Ipv6Addr::from_octets(reader.array("destination IPv6 address")?);
+        let whole_octets = whole(payload_octets, original_octets);
+        if whole_octets > original_octets {
+            return Err(Malformed { field: "payload length", offset: 4 });
+        }
+        let rest = reader.rest();
+        let data = rest.get(..whole_octets - HEADER_OCTETS).unwrap_or(rest);
+        let class = first << 4 | second >> 4;
+        let flow = u32::from_be_bytes([0, second & 0x0F, third, fourth]);
+        Ok(Self { class, flow, payload_octets, next_header, hop_limit, source, destination, data })
+    }
+
+    /// Octets of the packet at the front of `original_octets`.
+    #[must_use]
+    pub const fn whole_octets(&self, original_octets: usize) -> usize {
+        whole(self.payload_octets, original_octets)
+    }
+
+    /// What it carries.
+    ///
+    /// # Errors
+    /// An extension header that is missing or that reaches past the end; offsets count from the
+    /// fixed header.
+    pub fn carried(&self) -> Result<Carried<'a>, Malformed> {
+        let mut reader = Reader::new(self.data);
+        let mut protocol = self.next_header;
+        let mut is_fragment = false;
+        for _ in 0..EXTENSIONS {
+            if !matches!(protocol, HOP_BY_HOP | ROUTING | FRAGMENT | AUTHENTICATION | DESTINATION) {
+                break;
+            }
+            let extension = protocol;
+            let field = "extension header";
+            let within = |complaint: Malformed| complaint.within(HEADER_OCTETS);
+            protocol = reader.u8(field).map_err(within)?;
+            let length = usize::from(reader.u8(field).map_err(within)?);
+            let rest_octets = match extension {
+                FRAGMENT => 6,
+                AUTHENTICATION => length * 4 + 6,
+                _ => length * 8 + 6,
+            };
+            let rest = reader.take(field, rest_octets).map_err(within)?;
+            if extension == FRAGMENT {
+                // Offset in the upper 13 bits, M in the lowest: an "atomic" fragment has neither.
+                is_fragment |= matches!(rest, [high, low, ..] if *high != 0 || low & 0xF9 != 0);
+            }
+        }
+        Ok(Carried { protocol, is_fragment, offset: reader.offset(), octets: reader.rest() })
+    }
+
+    /// Writes fixed header and data, lengths as they stand.
+    pub fn encode(&self, out: &mut impl BufMut) {
+        out.put_u32(6 << 28 | u32::from(self.class) << 20 | self.flow & 0x000F_FFFF);
+        out.put_u16(self.payload_octets);
+        out.put_slice(&[self.next_header, self.hop_limit]);
+        out.put_slice(&self.source.octets());
+        out.put_slice(&self.destination.octets());
+        out.put_slice(self.data);
+    }
+}
+
+const fn whole(payload_octets: u16, original_octets: usize) -> usize {
+    match payload_octets {
+        0 if original_octets >= HEADER_OCTETS => original_octets,
+        octets => HEADER_OCTETS + octets as usize,
+    }
+}
+
+impl fmt::Display for Pdu<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { source, destination, next_header, .. } = self;
+        write!(f, "IPv6 {source}>{destination} next={next_header} {} octets", self.data.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A packet from ::1 to ::2, hop limit 64, that carries these octets under this header.
+    fn packet(next_header: u8, data: &[u8]) -> Vec<u8> {
+        let mut octets = vec![0x60, 0, 0, 0, 0, data.len() as u8, next_header, 64];
+        for last in [1, 2] {
+            octets.extend([0; 15]);
+            octets.push(last);
+        }
+        octets.extend(data);
+        octets
+    }
+
+    #[test]
+    fn a_packet_reads_and_writes_back() {
+        let octets = packet(6, &[1, 2, 3]);
+        let pdu = Pdu::decode(&octets).unwrap();
+        assert_eq!(pdu.to_string(), "IPv6 ::1>::2 next=6 3 octets");
+        let mut again = Vec::new();
+        pdu.encode(&mut again);
+        assert_eq!(again, octets);
+        let complaint = Pdu::decode(&octets[..42]).unwrap_err();
+        assert_eq!(complaint.to_string(), "malformed payload length at octet 4");
+    }
+
+    #[test]
+    fn extension_headers_are_passed() {
+        // Hop-by-hop options of 8 octets, then destination options of 16, then TCP.
+        let mut data = vec![60, 0, 1, 4, 0, 0, 0, 0, 6, 1];
+        data.extend([0; 14]);
+        data.push(0xAB);
+        let octets = packet(0, &data);
+        let carried = Pdu::decode(&octets).unwrap().carried().unwrap();
+        assert_eq!(
+            carried,
+            Carried { protocol: 6, is_fragment: false, offset: 24, octets: &[0xAB] }
+        );
+        let octets = packet(0, &[60, 2, 0, 0, 0, 0, 0, 0]);
+        let complaint = Pdu::decode(&octets).unwrap().carried().unwrap_err();
+        assert_eq!(complaint.to_string(), "malformed extension header at octet 42");
+    }
+
+    #[test]
+    fn a_fragment_is_told_from_a_whole_packet_with_a_fragment_header() {
+        let fragment = |high: u8, low: u8| {
+            let octets = packet(44, &[6, 0, high, low, 0, 0, 0, 9, 1]);
+            Pdu::decode(&octets).unwrap().carried().unwrap().is_fragment
+        };
+        // RFC 6946: neither an offset nor more fragments.
+        assert!(!fragment(0, 0));
+        assert!(fragment(0, 1) && fragment(1, 0) && fragment(0, 8));
+    }
+}
