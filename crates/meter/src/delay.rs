@@ -11,9 +11,9 @@
 //! Left out: connections whose CC was not seen, since DTs and AKs carry only the receiver's
 //! reference; ED and EA; classes below 4.
 
+use crate::host::Address;
 use crate::oddity::Oddities;
 use crate::reassembly::{Reassembly, Whole};
-use crate::track::Address;
 use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
 use wire::addr::Mac;
@@ -103,8 +103,8 @@ impl Acknowledgements {
     }
 
     fn tpdu(&mut self, at: Instant, nsdu: &Nsdu<'_>, raw: &Raw<'_>, found: &mut impl FnMut(Delay)) {
-        let from = Address { mac: nsdu.source, nsap: nsdu.source_nsap };
-        let to = Address { mac: nsdu.destination, nsap: nsdu.destination_nsap };
+        let from = Address::Station { mac: nsdu.source, nsap: nsdu.source_nsap };
+        let to = Address::Station { mac: nsdu.destination, nsap: nsdu.destination_nsap };
         let reference = raw.destination_reference().unwrap_or_default();
         let key = Key { owner: to, peer: from, reference };
         let format = self.receivers.get(&key).map(|receiver| receiver.format);
@@ -126,7 +126,7 @@ impl Acknowledgements {
                 let Some(receiver) = self.receivers.get_mut(&twin) else { return };
                 receiver.last_heard = at;
                 receiver.acknowledged(ak.next, |since| {
-                    let (source, destination) = (to.mac, from.mac);
+                    let (source, destination) = (nsdu.destination, nsdu.source);
                     found(Delay { at, span: at.since(since), source, destination });
                 });
             }

@@ -8,6 +8,7 @@ use crate::measure::Measures;
 use crate::metric::{Basis, Metric, metrics};
 use crate::oddity::{Class, Oddities};
 use crate::sight::Sight;
+use crate::track::Sink;
 use core::time::Duration;
 use std::collections::VecDeque;
 use wire::time::{Instant, nanos};
@@ -38,13 +39,17 @@ pub struct Report {
 }
 
 /// What was counted so far.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Sum {
     measures: Measures,
     oddities: Oddities,
 }
 
 impl Sum {
+    fn new(bounds_octets: [u64; 9]) -> Self {
+        Self { measures: Measures::new(bounds_octets), oddities: Oddities::default() }
+    }
+
     fn report(self, index: Option<u64>, span: Span, channel: BitRate) -> Report {
         let Self { measures, oddities } = self;
         let Span { start, length, intervals } = span;
@@ -88,6 +93,7 @@ pub(crate) struct Intervals {
     length_nanos: u64,
     origin: Option<Instant>,
     channel: BitRate,
+    bounds_octets: [u64; 9],
     current: Option<Current>,
     sum: Sum,
     total: Sum,
@@ -95,14 +101,20 @@ pub(crate) struct Intervals {
 }
 
 impl Intervals {
-    pub(crate) fn new(length: Duration, origin: Option<Instant>, channel: BitRate) -> Self {
+    pub(crate) fn new(
+        length: Duration,
+        origin: Option<Instant>,
+        channel: BitRate,
+        bounds_octets: [u64; 9],
+    ) -> Self {
         Self {
             length_nanos: nanos(length).max(1),
             origin,
             channel,
+            bounds_octets,
             current: None,
-            sum: Sum::default(),
-            total: Sum::default(),
+            sum: Sum::new(bounds_octets),
+            total: Sum::new(bounds_octets),
             over: VecDeque::new(),
         }
     }
@@ -113,6 +125,11 @@ impl Intervals {
 
     pub(crate) const fn oddities(&mut self) -> &mut Oddities {
         &mut self.sum.oddities
+    }
+
+    /// Where what is found in the interval under way goes.
+    pub(crate) const fn sink(&mut self) -> Sink<'_> {
+        Sink { measures: &mut self.sum.measures, oddities: &mut self.sum.oddities }
     }
 
     /// Takes notice of the time, and gives it back as it counts: never earlier than before. None
@@ -164,13 +181,14 @@ impl Intervals {
         current.start = start + Duration::from_nanos(self.length_nanos.saturating_mul(passed));
         current.end = current.start + length;
         current.last = current.last.max(current.start);
-        let sum = core::mem::take(&mut self.sum);
+        let sum = core::mem::replace(&mut self.sum, Sum::new(self.bounds_octets));
         self.total.measures.add(&sum.measures);
         self.total.oddities.merge(&sum.oddities);
         self.push(Over { index, start, intervals: 1, sum });
         if passed > 1 {
             let (index, start) = (index + 1, start + length);
-            self.push(Over { index, start, intervals: passed - 1, sum: Sum::default() });
+            let sum = Sum::new(self.bounds_octets);
+            self.push(Over { index, start, intervals: passed - 1, sum });
         }
     }
 
@@ -189,7 +207,8 @@ impl Intervals {
         let intervals = if next.intervals > LONGEST_SILENCE { next.intervals } else { 1 };
         let length = Duration::from_nanos(length_nanos.saturating_mul(intervals));
         let span = Span { start: next.start, length, intervals };
-        let report = core::mem::take(&mut next.sum).report(Some(next.index), span, self.channel);
+        let sum = core::mem::replace(&mut next.sum, Sum::new(self.bounds_octets));
+        let report = sum.report(Some(next.index), span, self.channel);
         next.index += intervals;
         next.intervals -= intervals;
         next.start += length;
@@ -227,17 +246,18 @@ impl Intervals {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measure::BOUNDS_OCTETS;
 
     const SECOND: u64 = 1_000_000_000;
 
     fn intervals(origin: Option<u64>) -> Intervals {
         let origin = origin.map(|seconds| Instant::from_nanos(seconds * SECOND));
-        Intervals::new(Duration::from_secs(10), origin, BitRate::mbps(10))
+        Intervals::new(Duration::from_secs(10), origin, BitRate::mbps(10), BOUNDS_OCTETS)
     }
 
     fn frame(intervals: &mut Intervals, seconds: u64) {
         if let Some(at) = intervals.tick(Instant::from_nanos(seconds * SECOND)) {
-            intervals.observe(&Sight::Lpdu { at, octets: 100 });
+            intervals.observe(&Sight::Lpdu { at, octets: 100, llc: None });
         }
     }
 

@@ -6,32 +6,41 @@
 //! that of the frames, and its memory is bounded whatever they hold.
 //!
 //! ```text
-//! frame -> wire::dissect -> reassembly -> TPDUs -> track (of which connection?) -> Sight -> measure -> metric
+//! frame -> wire::dissect -> reassembly of CLNP segments, or stream (TCP) and its TPKTs
+//!       -> TPDUs -> track (of which connection?) -> Sight -> measure -> metric
 //! ```
 //!
-//! To add a measure: one file in `measure`, one field and its lines in `measure::Measures`.
+//! To add a measure: one file in `measure`, one field and its lines in `measure::Measures`, and in `measure::Traffic` where hosts have it.
 #![forbid(unsafe_code)]
 
 pub mod delay;
+mod host;
 mod interval;
 pub mod measure;
 pub mod metric;
+mod nsdu;
 pub mod oddity;
 mod reassembly;
 pub mod sight;
-pub mod track;
+mod slab;
+mod stream;
+mod track;
+pub mod user;
 
+pub use host::{Address, Host};
 pub use interval::Report;
+pub use track::{Direction, Known as Connection, State};
 
 use core::time::Duration;
+use host::Hosts;
 use interval::Intervals;
 use oddity::Class;
 use reassembly::{Reassembly, Whole};
 use sight::Sight;
-use track::{Address, Discarded, Passage, Tracker};
+use stream::Streams;
+use track::{Party, Passage, Tracker};
 use wire::dissect::{Levels, Link, NoNsdu, Nsdu, Segment, is_unit_data, levels};
 use wire::time::Instant;
-use wire::tp;
 use wire::units::BitRate;
 
 /// How to measure.
@@ -43,8 +52,12 @@ pub struct Settings {
     pub origin: Option<Instant>,
     /// What the channel can carry, for the metrics that relate to it.
     pub channel: BitRate,
-    /// How many connections are followed at a time.
+    /// How many connections are followed at a time, and how many of TCP.
     pub maximum_connections: usize,
+    /// How many hosts have measures of their own; what others send and receive counts together.
+    pub maximum_hosts: usize,
+    /// The largest size of each class of sizes but the last, in octets, ascending.
+    pub bounds_octets: [u64; 9],
     /// After what silence a connection is forgotten.
     pub silence: Duration,
     /// Seeds the table of connections; results do not depend on it.
@@ -53,7 +66,7 @@ pub struct Settings {
 
 impl Settings {
     /// Intervals of this length on a channel of 10 Mbit/s, from the first frame on; 16,384
-    /// connections, forgotten after five minutes.
+    /// connections, forgotten after five minutes; 1,024 hosts.
     #[must_use]
     pub const fn every(interval: Duration) -> Self {
         Self {
@@ -61,6 +74,8 @@ impl Settings {
             origin: None,
             channel: BitRate::mbps(10),
             maximum_connections: 16_384,
+            maximum_hosts: 1_024,
+            bounds_octets: measure::BOUNDS_OCTETS,
             silence: Duration::from_secs(300),
             seed: 0,
         }
@@ -71,6 +86,7 @@ impl Settings {
 #[derive(Clone, Debug)]
 pub struct Meter {
     reassembly: Reassembly,
+    streams: Streams,
     tracker: Tracker,
     intervals: Intervals,
 }
@@ -79,11 +95,14 @@ impl Meter {
     /// A meter that has seen nothing yet.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
-        let Settings { interval, origin, channel, maximum_connections, silence, seed } = settings;
+        let Settings { interval, origin, channel, maximum_connections, .. } = settings;
+        let Settings { maximum_hosts, bounds_octets, silence, seed, .. } = settings;
+        let hosts = Hosts::new(maximum_hosts, bounds_octets, seed);
         Self {
             reassembly: Reassembly::default(),
-            tracker: Tracker::new(maximum_connections, silence, seed),
-            intervals: Intervals::new(interval, origin, channel),
+            streams: Streams::new(maximum_connections, silence, seed),
+            tracker: Tracker::new(maximum_connections, silence, hosts, seed),
+            intervals: Intervals::new(interval, origin, channel, bounds_octets),
         }
     }
 
@@ -91,9 +110,9 @@ impl Meter {
     /// wire.
     pub fn observe(&mut self, at: Instant, link: Link, octets: &[u8], original_octets: usize) {
         let Some(at) = self.intervals.tick(at) else { return };
-        let Levels { lpdu_octets, npdu_octets, nsdu, .. } = levels(link, octets, original_octets);
+        let Levels { lpdu_octets, npdu_octets, llc, nsdu } = levels(link, octets, original_octets);
         if let Some(octets) = lpdu_octets {
-            self.intervals.observe(&Sight::Lpdu { at, octets: octets as u64 });
+            self.intervals.observe(&Sight::Lpdu { at, octets: octets as u64, llc });
         }
         if let Some(octets) = npdu_octets {
             self.intervals.observe(&Sight::Npdu { octets: octets as u64 });
@@ -103,7 +122,10 @@ impl Meter {
                 None => self.transport(at, &nsdu),
                 Some(segment) => self.segment(at, &nsdu, segment),
             },
-            Err(NoNsdu::Stream(_)) => self.intervals.oddities().count(Class::Foreign, "TCP"),
+            Err(NoNsdu::Stream(piece)) => {
+                let mut sink = self.intervals.sink();
+                self.streams.observe(at, &piece, &mut self.tracker, &mut sink);
+            }
             Err(NoNsdu::Foreign(what)) => self.intervals.oddities().count(Class::Foreign, what),
             Err(NoNsdu::Malformed(complaint)) => {
                 self.intervals.oddities().count(Class::Malformed, complaint.field);
@@ -133,6 +155,7 @@ impl Meter {
     /// intervals. The last interval can be taken afterwards.
     pub fn finish(&mut self) -> Report {
         self.reassembly.finish(self.intervals.oddities());
+        self.streams.finish(&mut self.tracker, &mut self.intervals.sink());
         self.intervals.finish()
     }
 
@@ -140,6 +163,23 @@ impl Meter {
     #[must_use]
     pub fn connections(&self) -> usize {
         self.tracker.connections()
+    }
+
+    /// Each connection that is being followed, those that ended lately included, as it is now.
+    pub fn each_connection(&self) -> impl Iterator<Item = Connection> {
+        self.tracker.known()
+    }
+
+    /// The connection that had to be forgotten first, for its silence or for want of room, and has not
+    /// been taken. To be taken as they come: a meter keeps some thousand.
+    pub fn take_connection(&mut self) -> Option<Connection> {
+        self.tracker.take_forgotten()
+    }
+
+    /// Each host with what it sent and received since measuring began, in the order in which they were
+    /// met.
+    pub fn each_host(&self) -> impl Iterator<Item = Host> {
+        self.tracker.hosts()
     }
 
     /// A segment; the TPDUs of its NSDU pass when the last of it does.
@@ -155,34 +195,12 @@ impl Meter {
     }
 
     fn transport(&mut self, at: Instant, nsdu: &Nsdu<'_>) {
-        let from = Address { mac: nsdu.source, nsap: nsdu.source_nsap };
-        let to = Address { mac: nsdu.destination, nsap: nsdu.destination_nsap };
+        let station = |mac, nsap| Party { address: Address::Station { mac, nsap }, port: 0 };
+        let from = station(nsdu.source, nsdu.source_nsap);
+        let to = station(nsdu.destination, nsdu.destination_nsap);
+        let mut sink = self.intervals.sink();
         let passage = Passage { at, from, to };
-        // Octets not captured belong to the last TPDU, if it is one that reaches to the end.
-        let mut unaccounted_octets = nsdu.missing_octets;
-        for raw in tp::tpdus(nsdu.octets) {
-            let raw = match raw {
-                Ok(raw) => raw,
-                Err(_) if nsdu.missing_octets > 0 => break,
-                Err(complaint) => {
-                    self.intervals.oddities().count(Class::Malformed, complaint.field);
-                    break;
-                }
-            };
-            let missing = if raw.kind.may_carry_data() { unaccounted_octets } else { 0 };
-            unaccounted_octets -= missing;
-            let oddities = self.intervals.oddities();
-            match self.tracker.observe(passage, &raw, missing, oddities) {
-                Ok(tpdu) => self.intervals.observe(&Sight::Tpdu(tpdu)),
-                Err(Discarded::Malformed(complaint)) => {
-                    oddities.count(Class::Malformed, complaint.field);
-                }
-                Err(Discarded::BadChecksum) => oddities.count(Class::Transport, "bad checksum"),
-            }
-        }
-        if nsdu.missing_octets > 0 {
-            let what = if unaccounted_octets > 0 { "TPDU header" } else { "user data" };
-            self.intervals.oddities().count(Class::Truncated, what);
-        }
+        let missing = (nsdu.missing_octets, true);
+        nsdu::observe(&mut self.tracker, passage, nsdu.octets, missing, &mut sink);
     }
 }

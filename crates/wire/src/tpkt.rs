@@ -86,14 +86,15 @@ pub fn is_believable(octets: &[u8]) -> bool {
     let packet_octets = usize::from(u16::from_be_bytes([*high, *low]));
     let indicator = usize::from(*indicator);
     let Some(kind) = Kind::of_code(*code) else { return false };
+    let has_class = rest.get(4).is_none_or(|class| *class < 0x50);
     let fits = match (kind, rest) {
-        // Class 0 numbers its DTs with nothing but zeros (ISO 8073 13.7.1).
-        (Kind::Dt, [number, ..]) if indicator == 2 => number & 0x7F == 0,
-        (Kind::Dt, _) => indicator >= 4,
-        // DST-REF is zero (13.3.2), and there are five classes.
-        (Kind::Cr, [0, 0, _, _, class, ..]) => indicator >= 6 && *class < 0x50,
-        (Kind::Cc, [_, _, _, _, class, ..]) => indicator >= 6 && *class < 0x50,
-        (Kind::Cr | Kind::Cc, _) => false,
+        // Class 0 numbers its DTs with nothing but zeros (ISO 8073 13.7.1), but not all stations do.
+        (Kind::Dt, [_, ..]) => indicator == 2 || indicator >= 4,
+        (Kind::Dt, []) => false,
+        // DST-REF is zero (13.3.2), and there are five classes, as far as they have come.
+        (Kind::Cr, [0, 0, ..] | [0] | []) => indicator >= 6 && has_class,
+        (Kind::Cr, _) => false,
+        (Kind::Cc, _) => indicator >= 6 && has_class,
         (Kind::Dr, _) => indicator >= 6,
         (Kind::Dc, _) => indicator >= 5,
         (Kind::Ed | Kind::Ak | Kind::Ea | Kind::Rj | Kind::Er, _) => indicator >= 4,
@@ -297,8 +298,9 @@ mod tests {
         let call = [3, 0, 0, 40, 8, 2, 0x12, 0x34, 5];
         // TLS of version 3.1 begins 16 03 01; HTTP with a letter.
         let (tls, http) = ([0x16, 3, 1, 0, 40, 1, 0], *b"GET / HTTP/1.1");
-        // A DT of class 0 with a number, a length too short for its TPDU, a reserved octet.
-        let numbered = [3, 0, 0, 8, 2, 0xF0, 0x85, 0];
+        // A DT with an octet too many for class 0 and too few for others, a length too short for its
+        // TPDU, a reserved octet.
+        let numbered = [3, 0, 0, 8, 3, 0xF0, 0x85, 0];
         let short = [3, 0, 0, 7, 6, 0x80, 0, 1];
         let reserved = [3, 1, 0, 7, 2, 0xF0, 0x80];
         for other in [&call[..], &tls, &http, &numbered, &short, &reserved, &[3, 0, 0, 7], &[]] {

@@ -1,11 +1,12 @@
 //! Link PDUs: how many, how long.
 //!
-//! Definition: frames with an LLC header. Octets are those of MAC header, LLC header and what they
-//! carry, so a transport frame without VLAN tags has 17 octets of link header, as in NBSIR 85-3104.
-//! Bias: preamble, pad, FCS and the gap between frames are left out, so the medium is busier than
-//! this.
+//! Definition: frames with an LLC header, and frames that carry IP or OSI without one. Octets are
+//! those of the link header, the LLC header and what they carry, so a transport frame without VLAN
+//! tags has 17 octets of link header, as in NBSIR 85-3104; one of IP on Ethernet has 14.
+//! Bias: preamble, pad, FCS and the gap between frames are left out, and so are frames of other
+//! protocols, so the medium is busier than this.
 
-use super::Measure;
+use super::{Measure, Values};
 use crate::sight::Sight;
 
 /// Link PDUs.
@@ -30,7 +31,7 @@ impl Measure for Link {
         self.octets += other.octets;
     }
 
-    fn values(&self) -> Vec<(&'static str, u64)> {
-        vec![("lpdus", self.lpdus), ("lpdu_octets", self.octets)]
+    fn values(&self) -> Values {
+        vec![("lpdus".into(), self.lpdus), ("lpdu_octets".into(), self.octets)]
     }
 }

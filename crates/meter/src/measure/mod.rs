@@ -1,25 +1,41 @@
-//! The measures of NBSIR 85-3104, section III: one per file, listed here.
+//! The measures of NBSIR 85-3104, section III, and those it had to leave out: one per file, listed
+//! here.
 //!
 //! Each takes notice of every sight, keeps what concerns it, can be added to another of its kind,
-//! and lists its values under their names. [`Measures`] is the list.
+//! and lists its values under their names. [`Measures`] is the list for a network, [`Traffic`] the
+//! one for what a host sent or received.
 
 mod connection;
+mod delay;
 mod link;
+mod llc;
 mod network;
 mod peak;
+mod role;
 mod size;
+mod stream;
 mod transport;
 mod tsdu;
+mod window;
 
 pub use connection::Connections;
+pub use delay::{Delays, Distribution};
 pub use link::Link;
+pub use llc::Llc;
 pub use network::Network;
 pub use peak::Peak;
+pub use role::Roles;
 pub use size::{BOUNDS_OCTETS, SizeClass, Sizes};
+pub use stream::Streams;
 pub use transport::{Transport, Volume};
 pub use tsdu::Tsdus;
+pub use window::Windows;
 
-use crate::sight::Sight;
+use crate::sight::{Sight, Tpdu};
+use std::borrow::Cow;
+
+/// Values under their names.
+pub type Values = Vec<(Cow<'static, str>, u64)>;
 
 /// One measure.
 pub trait Measure: Clone + Default {
@@ -28,7 +44,7 @@ pub trait Measure: Clone + Default {
     /// Adds what another measured over another time.
     fn add(&mut self, other: &Self);
     /// Its values under their names, in the order of the paper's table.
-    fn values(&self) -> Vec<(&'static str, u64)>;
+    fn values(&self) -> Values;
 }
 
 /// All measures over some time.
@@ -46,20 +62,48 @@ pub struct Measures {
     pub connections: Connections,
     /// The busiest second at the link level.
     pub peak: Peak,
-    /// DTs by size.
+    /// TPDUs and TSDUs by size.
     pub sizes: Sizes,
+    /// What AKs are for.
+    pub roles: Roles,
+    /// Flow control.
+    pub windows: Windows,
+    /// LLC PDUs by what they are for.
+    pub llc: Llc,
+    /// TCP streams that carry TPKTs.
+    pub streams: Streams,
+    /// How long things take.
+    pub delays: Delays,
 }
 
 impl Measures {
+    /// Nothing yet, with these bounds of the classes of sizes.
+    #[must_use]
+    pub fn new(bounds_octets: [u64; 9]) -> Self {
+        Self { sizes: Sizes::new(bounds_octets), ..Self::default() }
+    }
+
     /// Takes notice of something that was seen.
     pub fn observe(&mut self, sight: &Sight) {
-        self.link.observe(sight);
-        self.network.observe(sight);
-        self.transport.observe(sight);
-        self.tsdus.observe(sight);
-        self.connections.observe(sight);
-        self.peak.observe(sight);
-        self.sizes.observe(sight);
+        match sight {
+            Sight::Lpdu { .. } => {
+                self.link.observe(sight);
+                self.peak.observe(sight);
+                self.llc.observe(sight);
+            }
+            Sight::Npdu { .. } => self.network.observe(sight),
+            Sight::Segment(_) => self.streams.observe(sight),
+            Sight::Step(_) => self.connections.observe(sight),
+            Sight::Span(..) => self.delays.observe(sight),
+            Sight::Tpdu(_) => {
+                self.transport.observe(sight);
+                self.tsdus.observe(sight);
+                self.connections.observe(sight);
+                self.sizes.observe(sight);
+                self.roles.observe(sight);
+                self.windows.observe(sight);
+            }
+        }
     }
 
     /// Adds what was measured over another time.
@@ -71,6 +115,11 @@ impl Measures {
         self.connections.add(&other.connections);
         self.peak.add(&other.peak);
         self.sizes.add(&other.sizes);
+        self.roles.add(&other.roles);
+        self.windows.add(&other.windows);
+        self.llc.add(&other.llc);
+        self.streams.add(&other.streams);
+        self.delays.add(&other.delays);
     }
 
     /// The rows of the paper's Table 4, in its order.
@@ -100,8 +149,10 @@ impl Measures {
 
     /// Every value of every measure under its name: Table 4's rows first, then the others.
     #[must_use]
-    pub fn values(&self) -> Vec<(&'static str, u64)> {
-        let mut values = self.table().to_vec();
+    pub fn values(&self) -> Values {
+        let mut values: Values =
+            self.table().into_iter().map(|(name, value)| (name.into(), value)).collect();
+        let rows = values.len();
         let more = [
             self.link.values(),
             self.network.values(),
@@ -110,13 +161,68 @@ impl Measures {
             self.connections.values(),
             self.peak.values(),
             self.sizes.values(),
+            self.roles.values(),
+            self.windows.values(),
+            self.llc.values(),
+            self.streams.values(),
+            self.delays.values(),
         ];
         for value in more.into_iter().flatten() {
-            if values.iter().all(|(name, _)| *name != value.0) {
+            if values.iter().take(rows).all(|(name, _)| *name != value.0) {
                 values.push(value);
             }
         }
         values
+    }
+}
+
+/// What went one way: sent or received by a host.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Traffic {
+    /// TPDU by TPDU.
+    pub transport: Transport,
+    /// TSDUs.
+    pub tsdus: Tsdus,
+    /// Steps in the lives of connections, by who sent the TPDU that made them.
+    pub connections: Connections,
+    /// TPDUs and TSDUs by size.
+    pub sizes: Sizes,
+    /// What AKs are for.
+    pub roles: Roles,
+    /// Flow control.
+    pub windows: Windows,
+}
+
+impl Traffic {
+    /// Nothing yet, with these bounds of the classes of sizes.
+    #[must_use]
+    pub fn new(bounds_octets: [u64; 9]) -> Self {
+        Self { sizes: Sizes::new(bounds_octets), ..Self::default() }
+    }
+
+    /// Takes notice of a TPDU that went this way.
+    pub fn observe(&mut self, tpdu: &Tpdu) {
+        let sight = Sight::Tpdu(*tpdu);
+        self.transport.observe(&sight);
+        self.tsdus.observe(&sight);
+        self.connections.observe(&sight);
+        self.sizes.observe(&sight);
+        self.roles.observe(&sight);
+        self.windows.observe(&sight);
+    }
+
+    /// Every value under its name.
+    #[must_use]
+    pub fn values(&self) -> Values {
+        let all = [
+            self.transport.values(),
+            self.tsdus.values(),
+            self.connections.values(),
+            self.sizes.values(),
+            self.roles.values(),
+            self.windows.values(),
+        ];
+        all.into_iter().flatten().collect()
     }
 }
 
@@ -126,13 +232,15 @@ mod tests {
 
     #[test]
     fn every_value_has_one_name() {
-        let mut names: Vec<&str> = Measures::default().values().iter().map(|(n, _)| *n).collect();
+        let values = Measures::default().values();
+        let mut names: Vec<&str> = values.iter().map(|(name, _)| name.as_ref()).collect();
         let count = names.len();
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), count);
-        // 17 rows, 4 more steps of connections, 2 of the peak second, 5 of each of 10 kinds less
-        // the 4 that are rows already, and 2 of each of 10 sizes.
-        assert_eq!(count, 17 + 4 + 2 + 50 - 4 + 20);
+        // 17 rows, 8 more steps of connections, 2 of the peak second, 5 of each of 10 kinds less
+        // the 4 that are rows already, 4 of each of 10 sizes, 5 roles, 2 of windows, 7 of LLC, 7 of
+        // TCP, and 6 of each of 7 delays.
+        assert_eq!(count, 17 + 8 + 2 + 50 - 4 + 40 + 5 + 2 + 7 + 7 + 42);
     }
 }

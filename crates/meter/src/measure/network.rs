@@ -1,10 +1,11 @@
 //! Network PDUs: how many, how long.
 //!
-//! Definition: what link PDUs carry for the ISO network layer (SAP FE): CLNP, full or inactive,
-//! header and what it carries. Bias: routing PDUs of ES-IS and IS-IS count too; the segments of a
-//! segmented PDU count one by one; the checksum of the header is not verified.
+//! Definition: what link PDUs carry for the ISO network layer (SAP FE): CLNP, full or inactive, or
+//! as a packet of IP: header and what it carries. Bias: routing PDUs of ES-IS and IS-IS count too, and
+//! every IP packet whatever it carries; segments and fragments count one by one; the checksum of the
+//! header is not verified.
 
-use super::Measure;
+use super::{Measure, Values};
 use crate::sight::Sight;
 
 /// Network PDUs.
@@ -29,7 +30,7 @@ impl Measure for Network {
         self.octets += other.octets;
     }
 
-    fn values(&self) -> Vec<(&'static str, u64)> {
-        vec![("npdus", self.npdus), ("npdu_octets", self.octets)]
+    fn values(&self) -> Values {
+        vec![("npdus".into(), self.npdus), ("npdu_octets".into(), self.octets)]
     }
 }

@@ -5,7 +5,7 @@
 //! that straddles two seconds is split; a second that two intervals share counts in each by its
 //! part.
 
-use super::Measure;
+use super::{Measure, Values};
 use crate::sight::Sight;
 
 /// The busiest second so far, and the second under way.
@@ -22,7 +22,7 @@ pub struct Peak {
 
 impl Measure for Peak {
     fn observe(&mut self, sight: &Sight) {
-        let Sight::Lpdu { at, octets } = sight else { return };
+        let Sight::Lpdu { at, octets, .. } = sight else { return };
         let second = at.as_nanos() / 1_000_000_000;
         if second != self.second {
             (self.second, self.lpdus_this_second, self.octets_this_second) = (second, 0, 0);
@@ -38,8 +38,11 @@ impl Measure for Peak {
         self.octets = self.octets.max(other.octets);
     }
 
-    fn values(&self) -> Vec<(&'static str, u64)> {
-        vec![("peak_second_lpdus", self.lpdus), ("peak_second_lpdu_octets", self.octets)]
+    fn values(&self) -> Values {
+        vec![
+            ("peak_second_lpdus".into(), self.lpdus),
+            ("peak_second_lpdu_octets".into(), self.octets),
+        ]
     }
 }
 
@@ -53,7 +56,8 @@ mod tests {
         let mut peak = Peak::default();
         // Milliseconds and octets: three short ones in second 1, one long one in second 3.
         for (at, octets) in [(900, 60), (1_000, 60), (1_500, 60), (1_999, 60), (3_000, 1_500)] {
-            peak.observe(&Sight::Lpdu { at: Instant::from_nanos(at * 1_000_000), octets });
+            let at = Instant::from_nanos(at * 1_000_000);
+            peak.observe(&Sight::Lpdu { at, octets, llc: None });
         }
         assert_eq!((peak.lpdus, peak.octets), (3, 1_500));
     }

@@ -1,85 +1,113 @@
-//! DTs by the size of their data field, and how often each size is sent again.
+//! TPDUs and TSDUs by size, and how often DTs of each size are sent again.
 //!
-//! Definition: ten classes, each up to and including its bound; the last has none. The ratio of
+//! Definition: ten classes, each up to and including its bound; the last has none. TPDUs count by
+//! all their octets, DTs by those of their data field, TSDUs by those of their data. The ratio of
 //! retransmissions in a class shows losses that depend on size, which R_RD hides where DTs are
 //! mostly small. Bias: as R_RD, class by class.
 
-use super::Measure;
-use crate::sight::Sight;
+use super::{Measure, Values};
+use crate::sight::{Sight, Tpdu};
 use wire::tp::Kind;
 
-/// The largest data field of each class but the last, in octets.
+/// The largest size of each class but the last, in octets, unless others are asked for.
 pub const BOUNDS_OCTETS: [u64; 9] = [16, 32, 64, 128, 256, 512, 1_024, 2_048, 4_096];
 
-/// DTs of one class of sizes.
+/// What is in one class of sizes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SizeClass {
-    /// How many.
+    /// TPDUs of this size.
+    pub tpdus: u64,
+    /// DTs with so much data.
     pub dt_tpdus: u64,
-    /// How many of them had been sent before.
+    /// How many of those had been sent before.
     pub dt_retransmissions: u64,
+    /// TSDUs of this size.
+    pub tsdus: u64,
 }
 
-/// DTs by size.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+/// TPDUs, DTs and TSDUs by size.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sizes {
-    /// In the order of [`BOUNDS_OCTETS`], then those beyond.
-    pub classes: [SizeClass; BOUNDS_OCTETS.len() + 1],
+    /// The largest size of each class but the last, in octets, ascending.
+    pub bounds_octets: [u64; 9],
+    /// In the order of the bounds, then those beyond.
+    pub classes: [SizeClass; 10],
+}
+
+impl Default for Sizes {
+    fn default() -> Self {
+        Self::new(BOUNDS_OCTETS)
+    }
+}
+
+impl Sizes {
+    /// Nothing yet, in classes with these bounds, ascending.
+    #[must_use]
+    pub fn new(bounds_octets: [u64; 9]) -> Self {
+        Self { bounds_octets, classes: Default::default() }
+    }
+
+    fn class(&mut self, octets: u64) -> &mut SizeClass {
+        let class = self.bounds_octets.partition_point(|bound| *bound < octets);
+        &mut self.classes[class]
+    }
+
+    /// Takes notice of a TPDU.
+    pub fn tpdu(&mut self, tpdu: &Tpdu) {
+        self.class(tpdu.header_octets + tpdu.data_octets).tpdus += 1;
+        if tpdu.kind == Kind::Dt {
+            let class = self.class(tpdu.data_octets);
+            class.dt_tpdus += 1;
+            class.dt_retransmissions += u64::from(tpdu.retransmitted);
+        }
+        for octets in tpdu.finished() {
+            self.class(*octets).tsdus += 1;
+        }
+    }
 }
 
 impl Measure for Sizes {
     fn observe(&mut self, sight: &Sight) {
-        let Sight::Tpdu(tpdu) = sight else { return };
-        if tpdu.kind != Kind::Dt {
-            return;
+        if let Sight::Tpdu(tpdu) = sight {
+            self.tpdu(tpdu);
         }
-        let class = BOUNDS_OCTETS.partition_point(|bound| *bound < tpdu.data_octets);
-        let class = &mut self.classes[class];
-        class.dt_tpdus += 1;
-        class.dt_retransmissions += u64::from(tpdu.retransmitted);
     }
 
+    /// Both have the same bounds.
     fn add(&mut self, other: &Self) {
         for (class, more) in self.classes.iter_mut().zip(&other.classes) {
+            class.tpdus += more.tpdus;
             class.dt_tpdus += more.dt_tpdus;
             class.dt_retransmissions += more.dt_retransmissions;
+            class.tsdus += more.tsdus;
         }
     }
 
-    fn values(&self) -> Vec<(&'static str, u64)> {
-        let counts = self.classes.iter().map(|c| [c.dt_tpdus, c.dt_retransmissions]);
-        NAMES.iter().zip(counts).flat_map(|([n, m], [a, b])| [(*n, a), (*m, b)]).collect()
+    fn values(&self) -> Values {
+        let mut values = Values::new();
+        for (place, class) in self.classes.iter().enumerate() {
+            let which = match self.bounds_octets.get(place) {
+                Some(bound) => format!("to_{bound}_octets"),
+                None => format!("beyond_{}_octets", self.bounds_octets[place - 1]),
+            };
+            values.extend([
+                (format!("tpdus_{which}").into(), class.tpdus),
+                (format!("dt_tpdus_{which}").into(), class.dt_tpdus),
+                (format!("dt_retransmissions_{which}").into(), class.dt_retransmissions),
+                (format!("tsdus_{which}").into(), class.tsdus),
+            ]);
+        }
+        values
     }
 }
-
-const NAMES: [[&str; 2]; BOUNDS_OCTETS.len() + 1] = [
-    ["dt_tpdus_to_16_octets", "dt_retransmissions_to_16_octets"],
-    ["dt_tpdus_to_32_octets", "dt_retransmissions_to_32_octets"],
-    ["dt_tpdus_to_64_octets", "dt_retransmissions_to_64_octets"],
-    ["dt_tpdus_to_128_octets", "dt_retransmissions_to_128_octets"],
-    ["dt_tpdus_to_256_octets", "dt_retransmissions_to_256_octets"],
-    ["dt_tpdus_to_512_octets", "dt_retransmissions_to_512_octets"],
-    ["dt_tpdus_to_1024_octets", "dt_retransmissions_to_1024_octets"],
-    ["dt_tpdus_to_2048_octets", "dt_retransmissions_to_2048_octets"],
-    ["dt_tpdus_to_4096_octets", "dt_retransmissions_to_4096_octets"],
-    ["dt_tpdus_beyond_4096_octets", "dt_retransmissions_beyond_4096_octets"],
-];
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sight::Tpdu;
 
     fn sight(data_octets: u64) -> Sight {
-        Sight::Tpdu(Tpdu {
-            kind: Kind::Dt,
-            header_octets: 5,
-            data_octets,
-            retransmitted: data_octets > 1_000,
-            finished_tsdus: 0,
-            finished_tsdu_octets: 0,
-            step: None,
-        })
+        let retransmitted = data_octets > 1_000;
+        Sight::Tpdu(Tpdu { retransmitted, ..Tpdu::plain(Kind::Dt, 5, data_octets) })
     }
 
     #[test]
@@ -91,12 +119,19 @@ mod tests {
         let counts = sizes.classes.map(|class| (class.dt_tpdus, class.dt_retransmissions));
         let zero = (0, 0);
         assert_eq!(counts, [(2, 0), (1, 0), zero, zero, zero, zero, (1, 1), zero, (1, 1), (2, 2)]);
+        // With 5 octets of header: 5, then 21 and 22, then 1,029, then three beyond 4,096.
+        assert_eq!(sizes.classes.map(|class| class.tpdus), [1, 2, 0, 0, 0, 0, 0, 1, 0, 3]);
     }
 
     #[test]
-    fn names_tell_the_bounds() {
-        for (names, bound) in NAMES.iter().zip(BOUNDS_OCTETS) {
-            assert!(names.iter().all(|name| name.ends_with(&format!("_to_{bound}_octets"))));
-        }
+    fn a_tpdu_that_finishes_tsdus_counts_each_by_its_size() {
+        let mut sizes = Sizes::new([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+        let tpdu =
+            Tpdu { finished_tsdus: 2, finished_octets: [3, 10, 0], ..Tpdu::plain(Kind::Dt, 5, 3) };
+        sizes.tpdu(&tpdu);
+        assert_eq!(sizes.classes.map(|class| class.tsdus), [0, 0, 1, 0, 0, 0, 0, 0, 0, 1]);
+        let names: Vec<String> = sizes.values().into_iter().map(|(n, _)| n.into_owned()).collect();
+        assert!(names.contains(&"tsdus_to_3_octets".to_owned()));
+        assert!(names.contains(&"dt_retransmissions_beyond_9_octets".to_owned()));
     }
 }

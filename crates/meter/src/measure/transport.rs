@@ -8,9 +8,10 @@
 //! Bias: a TPDU lost before it reached this point of the network and sent again looks original.
 //! TPDUs with a bad checksum count at the link and network level only. RJ and ER always count as
 //! original, and so do TPDUs that belong to no connection that is known. A capture that holds every
-//! frame twice, as mirrored ports may, makes every second TPDU a retransmission.
+//! frame twice, as mirrored ports may, makes every second TPDU a retransmission, but not over TCP:
+//! there a TPDU counts once, however often TCP carried it.
 
-use super::Measure;
+use super::{Measure, Values};
 use crate::sight::{Sight, Tpdu};
 use wire::tp::Kind;
 
@@ -115,8 +116,11 @@ impl Measure for Transport {
         self.by_kind.iter_mut().zip(&other.by_kind).for_each(|(volume, more)| volume.add(more));
     }
 
-    fn values(&self) -> Vec<(&'static str, u64)> {
-        self.by_kind().flat_map(|(kind, volume)| named(kind, volume)).collect()
+    fn values(&self) -> Values {
+        self.by_kind()
+            .flat_map(|(kind, volume)| named(kind, volume))
+            .map(|(name, value)| (name.into(), value))
+            .collect()
     }
 }
 
@@ -191,15 +195,7 @@ mod tests {
 
     #[test]
     fn information_and_overhead_make_up_the_same_total_as_header_and_data() {
-        let tpdu = |retransmitted| Tpdu {
-            kind: Kind::Dt,
-            header_octets: 9,
-            data_octets: 100,
-            retransmitted,
-            finished_tsdus: 0,
-            finished_tsdu_octets: 0,
-            step: None,
-        };
+        let tpdu = |retransmitted| Tpdu { retransmitted, ..Tpdu::plain(Kind::Dt, 9, 100) };
         let mut volume = Volume::default();
         volume.observe(&tpdu(false));
         volume.observe(&tpdu(true));

@@ -5,7 +5,7 @@
 //! capture began within it or missed the DT) is left out; such TSDUs are counted among the
 //! oddities.
 
-use super::Measure;
+use super::{Measure, Values};
 use crate::sight::Sight;
 
 /// TSDUs that were seen whole.
@@ -21,7 +21,7 @@ impl Measure for Tsdus {
     fn observe(&mut self, sight: &Sight) {
         if let Sight::Tpdu(tpdu) = sight {
             self.tsdus += tpdu.finished_tsdus;
-            self.octets += tpdu.finished_tsdu_octets;
+            self.octets += tpdu.finished().iter().sum::<u64>();
         }
     }
 
@@ -30,7 +30,7 @@ impl Measure for Tsdus {
         self.octets += other.octets;
     }
 
-    fn values(&self) -> Vec<(&'static str, u64)> {
-        vec![("tsdus", self.tsdus), ("tsdu_octets", self.octets)]
+    fn values(&self) -> Values {
+        vec![("tsdus".into(), self.tsdus), ("tsdu_octets".into(), self.octets)]
     }
 }

@@ -6,17 +6,19 @@
 //! original.
 //!
 //! Bias: an AK that was overtaken by a later one with the same number and no subsequence number
-//! looks like a change of credit. The first AK of a connection found under way counts as original.
+//! looks like a change of credit. The first AK of a connection found under way counts as original,
+//! and as acknowledging.
 
+use crate::sight::Role;
 use wire::tp::Format;
 
 /// What a side told its peer last.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Grant {
+pub(super) struct Grant {
     /// YR-TU-NR.
-    next: u32,
+    pub(super) next: u32,
     /// CDT.
-    credit: u16,
+    pub(super) credit: u16,
     /// Which of the AKs with this number it was; zero where the parameter is absent.
     subsequence: u16,
 }
@@ -36,26 +38,43 @@ impl AcknowledgementOrder {
         Self(None)
     }
 
-    /// Takes notice of an AK, and tells whether it was a retransmission.
+    /// What was told last.
+    pub(super) const fn grant(&self) -> Option<Grant> {
+        self.0
+    }
+
+    /// Whether a DT with this number lies beyond the credit told last.
+    pub(super) fn is_beyond(&self, format: Format, number: u32) -> bool {
+        self.0.is_some_and(|known| {
+            let ahead = number.wrapping_sub(known.next) & (format.modulus() - 1);
+            ahead >= u32::from(known.credit) && ahead < format.modulus() / 2
+        })
+    }
+
+    /// Takes notice of an AK, and tells what it is for.
     pub(super) fn arrive(
         &mut self,
         format: Format,
         next: u32,
         credit: u16,
-        subsequence: u16,
-    ) -> bool {
+        (subsequence, confirms): (u16, bool),
+    ) -> Role {
+        let says_nothing_new = if confirms { Role::Confirming } else { Role::KeepingAlive };
         let told = Grant { next, credit, subsequence };
         let Some(known) = &mut self.0 else {
             self.0 = Some(told);
-            return false;
+            return Role::Acknowledging;
         };
         let ahead = next.wrapping_sub(known.next) & (format.modulus() - 1);
         if ahead >= format.modulus() / 2 || (ahead == 0 && subsequence < known.subsequence) {
-            return true;
+            return says_nothing_new;
         }
-        let says_nothing_new = ahead == 0 && credit == known.credit;
-        *known = told;
-        says_nothing_new
+        let before = core::mem::replace(known, told);
+        match ahead {
+            0 if credit == before.credit => says_nothing_new,
+            0 => Role::Crediting,
+            _ => Role::Acknowledging,
+        }
     }
 }
 
@@ -68,7 +87,8 @@ mod tests {
         let mut order = AcknowledgementOrder::from_the_start(1);
         let found: Vec<bool> = aks
             .iter()
-            .map(|(next, credit, sub)| order.arrive(Format::Normal, *next, *credit, *sub))
+            .map(|(next, credit, sub)| order.arrive(Format::Normal, *next, *credit, (*sub, false)))
+            .map(|role| matches!(role, Role::KeepingAlive | Role::Confirming))
             .collect();
         assert_eq!(found, retransmitted);
     }
@@ -94,5 +114,28 @@ mod tests {
     fn acknowledgements_wrap_with_their_numbers() {
         let aks: Vec<(u32, u16, u16)> = (1..400).map(|n| (n % 128, 1, 0)).collect();
         check(&aks, &vec![false; 399]);
+    }
+
+    #[test]
+    fn each_ak_has_one_of_four_roles() {
+        let mut order = AcknowledgementOrder::from_the_start(1);
+        let mut role = |next, credit, told| order.arrive(Format::Normal, next, credit, told);
+        assert_eq!(role(1, 0, (0, false)), Role::Acknowledging);
+        assert_eq!(role(1, 4, (1, false)), Role::Crediting);
+        assert_eq!(role(1, 4, (1, true)), Role::Confirming);
+        assert_eq!(role(1, 4, (1, false)), Role::KeepingAlive);
+        // One that both acknowledges and confirms acknowledges.
+        assert_eq!(role(2, 4, (0, true)), Role::Acknowledging);
+    }
+
+    #[test]
+    fn a_dt_is_beyond_the_credit_from_its_upper_edge_on() {
+        let mut order = AcknowledgementOrder::from_the_start(2);
+        let beyond = |order: &AcknowledgementOrder, number| order.is_beyond(Format::Normal, number);
+        assert_eq!([0, 1, 2, 63].map(|n| beyond(&order, n)), [false, false, true, true]);
+        order.arrive(Format::Normal, 126, 4, (0, false));
+        // 126, 127, 0 and 1 are granted; 125 lies behind.
+        assert_eq!([125, 126, 1, 2].map(|n| beyond(&order, n)), [false, false, false, true]);
+        assert!(!beyond(&AcknowledgementOrder::under_way(), 5));
     }
 }

@@ -1,19 +1,19 @@
 //! One transport connection as a listener knows it.
+//!
+//! What every connection needs stands in it; what few need (expedited data, retransmissions, several
+//! DTs without an AK) is kept apart, so that a million quiet connections have room.
 
 use super::acknowledgement::AcknowledgementOrder;
 use super::data::DataOrder;
-use wire::addr::{Mac, Nsap};
+use super::waiting::Waiting;
+use crate::host::HostNumber;
+use crate::measure::Volume;
+use crate::sight::{Ending, Role, Tpdu};
+use crate::user::{Confidence, User};
+use core::time::Duration;
+use std::collections::VecDeque;
 use wire::time::Instant;
-use wire::tp::{ClassOption, Format, Reference};
-
-/// Who sends or receives TPDUs.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Address {
-    /// The station on this LAN.
-    pub mac: Mac,
-    /// The network entity's user; empty with the inactive network layer.
-    pub nsap: Nsap,
-}
+use wire::tp::{ClassOption, Format, Kind, Reference};
 
 /// How far a connection has come.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -24,15 +24,30 @@ pub enum State {
     Established,
     /// A DR was seen.
     Closing,
-    /// A DC was seen. The reference stays frozen until it is used anew or forgotten.
+    /// A DC was seen, or the TCP connection of one of class 0 ended. The reference stays frozen until
+    /// it is used anew or forgotten.
     Closed,
 }
 
 impl State {
+    /// All states, in the order in which a connection goes through them.
+    pub const ALL: [Self; 4] = [Self::Opening, Self::Established, Self::Closing, Self::Closed];
+
     /// Whether a CR with the same reference asks for another connection.
     #[must_use]
     pub const fn is_over(self) -> bool {
         matches!(self, Self::Closing | Self::Closed)
+    }
+
+    /// As it is printed.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Opening => "opening",
+            Self::Established => "established",
+            Self::Closing => "closing",
+            Self::Closed => "closed",
+        }
     }
 }
 
@@ -44,44 +59,315 @@ pub(super) const fn other(side: Side) -> Side {
     1 - side
 }
 
+/// Who a side is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct End {
+    pub(super) host: HostNumber,
+    /// Zero where there are no ports.
+    pub(super) port: u16,
+}
+
+/// TPDUs of one kind and size, of which a side sends one or a few: CR, CC, DR, DC.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Same {
+    kind: Option<Kind>,
+    tpdus: u8,
+    header_octets: u8,
+    data_octets: u8,
+}
+
+/// What few directions need.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Rare {
+    /// The number of the last ED.
+    pub(super) expedited: Option<u32>,
+    /// The number of the last EA.
+    pub(super) expedited_acknowledged: Option<u32>,
+    volumes: Vec<(Kind, Volume)>,
+    dt_retransmissions: u64,
+    dt_octets_again: u64,
+    confirming: u64,
+    keeping_alive: u64,
+    into_closed_window: u64,
+    empty_parts: u64,
+    /// DTs that wait for their AK behind the first.
+    pub(super) waiting: VecDeque<(u32, Instant)>,
+    /// Since when the peer gives no credit; none while it gives some.
+    closed_since: Option<Instant>,
+    closed_nanos: u64,
+}
+
+/// How long the DTs of a side waited for their AKs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AckDelays {
+    total_nanos: u64,
+    count: u32,
+    /// Rounded up.
+    max_micros: u32,
+}
+
+impl AckDelays {
+    /// Notes one.
+    pub(super) fn note(&mut self, span: Duration) {
+        let nanos = wire::time::nanos(span);
+        self.count = self.count.saturating_add(1);
+        self.total_nanos = self.total_nanos.saturating_add(nanos);
+        let micros = u32::try_from(nanos.div_ceil(1_000)).unwrap_or(u32::MAX);
+        self.max_micros = self.max_micros.max(micros);
+    }
+}
+
 /// What one side sends.
 #[derive(Clone, Debug)]
 pub(super) struct Sender {
-    pub(super) address: Address,
-    /// Its name for the connection; none while it is not known.
-    pub(super) reference: Option<Reference>,
+    host: HostNumber,
+    port: u16,
+    /// Its name for the connection; zero while it is not known.
+    pub(super) reference: Reference,
     pub(super) data: DataOrder,
     pub(super) acknowledgements: AcknowledgementOrder,
-    /// The number of its last ED.
-    pub(super) expedited: Option<u32>,
-    /// The number of its last EA.
-    pub(super) expedited_acknowledged: Option<u32>,
+    pub(super) waiting: Waiting,
+    pub(super) rare: Option<Box<Rare>>,
+    same: [Same; 2],
+    dts: u32,
+    aks: u32,
+    crediting: u32,
+    tsdus: u32,
+    dt_header_octets: u64,
+    dt_data_octets: u64,
+    ak_header_octets: u64,
+    tsdu_octets: u64,
+    pub(super) delays: AckDelays,
+    pub(super) is_within_tsdu: bool,
     pub(super) disconnect_requested: bool,
     pub(super) disconnect_confirmed: bool,
 }
 
 impl Sender {
     /// A side that opened the connection and granted this credit in doing so.
-    pub(super) fn opening(address: Address, reference: Reference, credit: u8) -> Self {
+    pub(super) fn opening(end: End, reference: Reference, credit: u8) -> Self {
         Self {
             data: DataOrder::from_the_start(),
             acknowledgements: AcknowledgementOrder::from_the_start(credit),
-            ..Self::under_way(address, Some(reference))
+            ..Self::under_way(end, reference)
         }
     }
 
     /// A side found sending, or not known yet.
-    pub(super) const fn under_way(address: Address, reference: Option<Reference>) -> Self {
+    pub(super) const fn under_way(end: End, reference: Reference) -> Self {
+        let same = Same { kind: None, tpdus: 0, header_octets: 0, data_octets: 0 };
         Self {
-            address,
+            host: end.host,
+            port: end.port,
             reference,
             data: DataOrder::under_way(),
             acknowledgements: AcknowledgementOrder::under_way(),
-            expedited: None,
-            expedited_acknowledged: None,
+            waiting: Waiting::NONE,
+            rare: None,
+            same: [same; 2],
+            dts: 0,
+            aks: 0,
+            crediting: 0,
+            tsdus: 0,
+            dt_header_octets: 0,
+            dt_data_octets: 0,
+            ak_header_octets: 0,
+            tsdu_octets: 0,
+            delays: AckDelays { total_nanos: 0, count: 0, max_micros: 0 },
+            is_within_tsdu: false,
             disconnect_requested: false,
             disconnect_confirmed: false,
         }
+    }
+
+    /// Who it is.
+    pub(super) const fn end(&self) -> End {
+        End { host: self.host, port: self.port }
+    }
+
+    /// Notes whether the peer lets it send; how long it did not, where it does again.
+    pub(super) fn window(&mut self, at: Instant, is_closed: bool) -> Option<Duration> {
+        if is_closed {
+            self.rare.get_or_insert_default().closed_since.get_or_insert(at);
+            return None;
+        }
+        let rare = self.rare.as_mut()?;
+        let closed = at.since(rare.closed_since.take()?);
+        rare.closed_nanos = rare.closed_nanos.saturating_add(wire::time::nanos(closed));
+        Some(closed)
+    }
+
+    /// Whether all its DTs are acknowledged.
+    pub(super) fn is_idle(&self) -> bool {
+        self.waiting.is_empty() && self.rare.as_ref().is_none_or(|rare| rare.waiting.is_empty())
+    }
+
+    /// Counts a TPDU that it sent.
+    pub(super) fn count(&mut self, tpdu: &Tpdu) {
+        self.tsdus = self.tsdus.saturating_add(tpdu.finished_tsdus as u32);
+        self.tsdu_octets += tpdu.finished().iter().sum::<u64>();
+        match tpdu.kind {
+            Kind::Dt => {
+                self.dts = self.dts.saturating_add(1);
+                self.dt_header_octets += tpdu.header_octets;
+                self.dt_data_octets += tpdu.data_octets;
+                if tpdu.retransmitted || tpdu.into_closed_window || tpdu.empty_part {
+                    let rare = self.rare.get_or_insert_default();
+                    rare.into_closed_window += u64::from(tpdu.into_closed_window);
+                    rare.empty_parts += u64::from(tpdu.empty_part);
+                    if tpdu.retransmitted {
+                        rare.dt_retransmissions += 1;
+                        rare.dt_octets_again += tpdu.data_octets;
+                    }
+                }
+            }
+            Kind::Ak => {
+                self.aks = self.aks.saturating_add(1);
+                self.ak_header_octets += tpdu.header_octets;
+                match tpdu.role {
+                    None | Some(Role::Acknowledging) => {}
+                    Some(Role::Crediting) => self.crediting = self.crediting.saturating_add(1),
+                    Some(Role::Confirming) => self.rare.get_or_insert_default().confirming += 1,
+                    Some(Role::KeepingAlive) => {
+                        self.rare.get_or_insert_default().keeping_alive += 1;
+                    }
+                }
+            }
+            _ => self.count_other(tpdu),
+        }
+    }
+
+    fn count_other(&mut self, tpdu: &Tpdu) {
+        let sizes = (u8::try_from(tpdu.header_octets), u8::try_from(tpdu.data_octets));
+        if let (Ok(header_octets), Ok(data_octets)) = sizes {
+            for same in &mut self.same {
+                let is_alike = same.kind == Some(tpdu.kind)
+                    && (same.header_octets, same.data_octets) == (header_octets, data_octets)
+                    && tpdu.retransmitted
+                    && same.tpdus < u8::MAX;
+                if is_alike {
+                    same.tpdus += 1;
+                    return;
+                }
+                if same.kind.is_none() && !tpdu.retransmitted {
+                    *same = Same { kind: Some(tpdu.kind), tpdus: 1, header_octets, data_octets };
+                    return;
+                }
+            }
+        }
+        let volumes = &mut self.rare.get_or_insert_default().volumes;
+        match volumes.iter_mut().find(|(kind, _)| *kind == tpdu.kind) {
+            Some((_, volume)) => volume.observe(tpdu),
+            None => {
+                let mut volume = Volume::default();
+                volume.observe(tpdu);
+                volumes.push((tpdu.kind, volume));
+            }
+        }
+    }
+
+    /// What it sent of a kind.
+    fn volume(&self, kind: Kind) -> Volume {
+        let rare = self.rare.as_deref();
+        match kind {
+            Kind::Dt => Volume {
+                tpdus: u64::from(self.dts),
+                header_octets: self.dt_header_octets,
+                data_octets: self.dt_data_octets,
+                information_octets: self.dt_data_octets
+                    - rare.map_or(0, |rare| rare.dt_octets_again),
+                retransmissions: rare.map_or(0, |rare| rare.dt_retransmissions),
+            },
+            Kind::Ak => Volume {
+                tpdus: u64::from(self.aks),
+                header_octets: self.ak_header_octets,
+                retransmissions: rare.map_or(0, |rare| rare.confirming + rare.keeping_alive),
+                ..Volume::default()
+            },
+            _ => {
+                let kept = rare.into_iter().flat_map(|rare| &rare.volumes);
+                let mut volume = Volume::default();
+                kept.filter(|(kept, _)| *kept == kind).for_each(|(_, more)| volume.add(more));
+                for same in self.same.iter().filter(|same| same.kind == Some(kind)) {
+                    let tpdus = u64::from(same.tpdus);
+                    let data_octets = u64::from(same.data_octets);
+                    volume.add(&Volume {
+                        tpdus,
+                        header_octets: tpdus * u64::from(same.header_octets),
+                        data_octets: tpdus * data_octets,
+                        information_octets: data_octets,
+                        retransmissions: tpdus - 1,
+                    });
+                }
+                volume
+            }
+        }
+    }
+
+    /// All that is known of it, at this time.
+    pub(super) fn direction(&self, now: Instant) -> Direction {
+        let rare = self.rare.as_deref();
+        let closed_window = rare.map_or(Duration::ZERO, |rare| {
+            let still = rare.closed_since.map_or(Duration::ZERO, |since| now.since(since));
+            Duration::from_nanos(rare.closed_nanos) + still
+        });
+        let (confirming, keeping_alive) =
+            rare.map_or((0, 0), |rare| (rare.confirming, rare.keeping_alive));
+        let acknowledging =
+            u64::from(self.aks) - u64::from(self.crediting) - confirming - keeping_alive;
+        Direction {
+            volumes: Kind::ALL.map(|kind| self.volume(kind)),
+            tsdus: u64::from(self.tsdus),
+            tsdu_octets: self.tsdu_octets,
+            roles: [acknowledging, u64::from(self.crediting), confirming, keeping_alive],
+            into_closed_window: rare.map_or(0, |rare| rare.into_closed_window),
+            empty_parts: rare.map_or(0, |rare| rare.empty_parts),
+            closed_window,
+            acknowledgement_delays: u64::from(self.delays.count),
+            acknowledgement_delay_total: Duration::from_nanos(self.delays.total_nanos),
+            acknowledgement_delay_max: Duration::from_micros(self.delays.max_micros.into()),
+        }
+    }
+}
+
+/// What one side of a connection sent, and how its peer let it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Direction {
+    /// TPDUs by kind, in the order of [`Kind::ALL`].
+    pub volumes: [Volume; 10],
+    /// TSDUs that were seen whole.
+    pub tsdus: u64,
+    /// Their octets.
+    pub tsdu_octets: u64,
+    /// Its AKs by role: acknowledging, crediting, confirming, keeping alive.
+    pub roles: [u64; 4],
+    /// DTs beyond the credit that its peer gave.
+    pub into_closed_window: u64,
+    /// DTs that carry nothing and end nothing.
+    pub empty_parts: u64,
+    /// How long its peer gave no credit.
+    pub closed_window: Duration,
+    /// How many of its DTs were seen acknowledged.
+    pub acknowledgement_delays: u64,
+    /// How long that took, all together.
+    pub acknowledgement_delay_total: Duration,
+    /// How long that took at the most, to the next microsecond.
+    pub acknowledgement_delay_max: Duration,
+}
+
+impl Direction {
+    /// The TPDUs of this kind.
+    #[must_use]
+    pub const fn of(&self, kind: Kind) -> &Volume {
+        &self.volumes[kind as usize]
+    }
+
+    /// All TPDUs.
+    #[must_use]
+    pub fn all(&self) -> Volume {
+        let mut all = Volume::default();
+        self.volumes.iter().for_each(|volume| all.add(volume));
+        all
     }
 }
 
@@ -90,45 +376,165 @@ impl Sender {
 pub(super) struct Connection {
     pub(super) senders: [Sender; 2],
     pub(super) state: State,
+    /// When it came to each state; the end of time for those it did not come to.
+    history: [Instant; 4],
     /// How numbers are written; none until the CC or the first numbered TPDU tells.
     pub(super) format: Option<Format>,
-    /// When a TPDU of it was seen last.
-    pub(super) last: Instant,
+    /// The class agreed on; none where that was not seen.
+    pub(super) class: Option<ClassOption>,
+    pub(super) ending: Option<Ending>,
+    /// Whether an ER was seen.
+    pub(super) is_erroneous: bool,
+    pub(super) user: User,
+    pub(super) confidence: Confidence,
+    /// How many TSDUs have been looked at for who is above.
+    pub(super) looked_at: u8,
+    pub(super) turns: Turns,
+    /// When the request under way ended.
+    pub(super) asked: Instant,
+}
+
+/// Requests and replies: whose turn it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Turns {
+    /// Which side asks; none while it is not known.
+    requester: Option<u8>,
+    /// Requests since the last reply.
+    requests: u8,
+}
+
+impl Turns {
+    const fn new(requester: Option<u8>) -> Self {
+        Self { requester, requests: 0 }
+    }
+
+    /// Takes notice that a side begins or ends a TSDU; the time since the request ended (`asked`),
+    /// where it is a reply to the one that was under way.
+    pub(super) fn pass(
+        &mut self,
+        asked: &mut Instant,
+        (at, side): (Instant, Side),
+        begins: bool,
+        ends: bool,
+    ) -> Option<Duration> {
+        let requester = *self.requester.get_or_insert(side as u8);
+        if usize::from(requester) == side {
+            if ends {
+                self.requests = self.requests.saturating_add(1);
+                if self.requests == 1 {
+                    *asked = at;
+                }
+            }
+            return None;
+        }
+        if !begins {
+            return None;
+        }
+        let requests = core::mem::take(&mut self.requests);
+        (requests == 1).then(|| at.since(*asked))
+    }
 }
 
 impl Connection {
+    fn new(senders: [Sender; 2], state: State, at: Instant, requester: Option<u8>) -> Self {
+        let mut history = [Instant::MAX; 4];
+        history[state as usize] = at;
+        Self {
+            senders,
+            state,
+            history,
+            format: None,
+            class: None,
+            ending: None,
+            is_erroneous: false,
+            user: User::Unknown,
+            confidence: Confidence::None,
+            looked_at: 0,
+            turns: Turns::new(requester),
+            asked: Instant::MAX,
+        }
+    }
+
     /// Asked for by a CR.
     pub(super) fn requested(
-        from: Address,
-        to: Address,
+        from: End,
+        to: End,
         source: Reference,
         credit: u8,
         at: Instant,
     ) -> Self {
-        let senders = [Sender::opening(from, source, credit), Sender::under_way(to, None)];
-        Self { senders, state: State::Opening, format: None, last: at }
+        let senders = [Sender::opening(from, source, credit), Sender::under_way(to, Reference(0))];
+        Self::new(senders, State::Opening, at, Some(0))
     }
 
     /// Found under way: side 1 is `to`, whose reference the TPDU named.
-    pub(super) const fn adopted(
-        from: Address,
-        to: Address,
-        destination: Reference,
-        at: Instant,
-    ) -> Self {
-        let senders = [Sender::under_way(from, None), Sender::under_way(to, Some(destination))];
-        Self { senders, state: State::Established, format: None, last: at }
+    pub(super) fn adopted(from: End, to: End, destination: Reference, at: Instant) -> Self {
+        let senders = [Sender::under_way(from, Reference(0)), Sender::under_way(to, destination)];
+        Self::new(senders, State::Established, at, None)
     }
 
-    /// Takes notice of a CC sent by side 1.
-    pub(super) fn confirm(&mut self, source: Reference, credit: u8, class: ClassOption) {
+    /// Whether DTs name it by its network connection alone.
+    pub(super) const fn is_by_network(&self) -> bool {
+        matches!(self.format, Some(Format::Class0))
+    }
+
+    /// Whether receivers tell credit.
+    pub(super) const fn has_flow_control(&self) -> bool {
+        match self.class {
+            None => !self.is_by_network(),
+            Some(class) => class.class > 1 && !class.without_flow_control,
+        }
+    }
+
+    /// Notes that it came to a state.
+    pub(super) fn enter(&mut self, state: State, at: Instant) {
+        self.state = self.state.max(state);
+        let since = &mut self.history[self.state as usize];
+        *since = (*since).min(at);
+    }
+
+    /// When it came to each state.
+    pub(super) fn history(&self) -> [Option<Instant>; 4] {
+        self.history.map(|at| Some(at).filter(|at| *at != Instant::MAX))
+    }
+
+    /// Takes notice of a CC sent by side 1; how long after the CR it is, where that was seen.
+    pub(super) fn confirm(
+        &mut self,
+        at: Instant,
+        source: Reference,
+        credit: u8,
+        class: ClassOption,
+    ) -> Option<Duration> {
+        let was_requested = self.state == State::Opening;
         let [requester, confirmer] = &mut self.senders;
-        *confirmer = Sender::opening(confirmer.address, source, credit);
-        if self.state != State::Opening {
+        *confirmer = Sender::opening(confirmer.end(), source, credit);
+        if !was_requested {
             // Its CR was not seen, but a CC is answered by the first DT and AK.
             requester.data = DataOrder::from_the_start();
         }
-        self.format = Some(class.format());
-        self.state = State::Established;
+        (self.format, self.class) = (Some(class.format()), Some(class));
+        self.turns = Turns::new(Some(0));
+        let since = self.history[State::Opening as usize];
+        self.enter(State::Established, at);
+        if self.has_flow_control() {
+            let [requester, confirmer] = &mut self.senders;
+            let is_closed = |receiver: &Sender| {
+                receiver.acknowledgements.grant().is_some_and(|grant| grant.credit == 0)
+            };
+            let closed = [is_closed(confirmer), is_closed(requester)];
+            requester.window(at, closed[0]);
+            confirmer.window(at, closed[1]);
+        }
+        was_requested.then(|| at.since(since))
+    }
+
+    /// Notes who seems to be above, if that is surer than what is known.
+    pub(super) fn recognise(&mut self, (user, confidence): (User, Confidence)) {
+        // ICCP is told from MMS by names that come later.
+        let is_finer = (self.user, user) == (User::Mms, User::Iccp);
+        if confidence > self.confidence || is_finer {
+            (self.user, self.confidence) = (user, confidence);
+        }
     }
 }

@@ -10,155 +10,337 @@
 //! not close holes among its DTs. A CR that was delayed past the end of its connection is a new
 //! one.
 //!
-//! Left out: classes 0 and 1, whose DTs name no connection.
+//! A connection of class 0 or 1 is found by its network connection, since its DTs name nothing else;
+//! it may be found under way with both its sides, and ends with its TCP connection. In classes 2 to 4
+//! references count, over whatever network.
+//!
+//! Left out: the numbers of class 1, and reassignment (classes 1 and 3), which puts a connection on
+//! another network connection.
 
 mod acknowledgement;
 mod connection;
 mod data;
+mod report;
 mod table;
+mod transfer;
 mod tsdu;
+mod waiting;
 
-pub use connection::{Address, State};
+pub use connection::{Direction, State};
+pub use report::Connection as Known;
+pub(crate) use table::Party;
 
+use crate::host::{Host, Hosts};
+use crate::measure::{Measure, Measures};
 use crate::oddity::{Class, Oddities};
-use crate::sight::{Step, Tpdu};
-use connection::{Connection, Sender, Side, other};
+use crate::sight::{Between, Ending, Role, Sight, Step, Tpdu};
+use crate::slab::Place;
+use crate::user;
+use connection::{Connection, End, Sender, Side, other};
 use core::time::Duration;
-use data::Arrival;
-use table::{Key, Place, Table};
-use tsdu::{Finished, Stretch};
+use std::collections::VecDeque;
+use table::{Key, Table};
+use tsdu::Finished;
 use wire::read::Malformed;
 use wire::time::Instant;
 use wire::tp::{
-    Acknowledgement, Checksum, Connect, Data, Disconnect, DisconnectConfirm, Format, Kind,
-    Parameter, Pdu, Raw, Reference,
+    Checksum, Connect, Disconnect, DisconnectConfirm, Format, Kind, Pdu, Raw, Reference,
 };
 
-/// DR reason 128 + 2: connection negotiation failed (ISO 8073 13.5.3).
+/// DR reason 128: normal disconnect, asked for by the user (ISO 8073 13.5.3).
+const NORMAL: u8 = 128;
+/// DR reason 128 + 2: connection negotiation failed.
 const NEGOTIATION_FAILED: u8 = 130;
+/// DR reasons that tell of a protocol not kept: duplicate source reference, mismatched references,
+/// protocol error, reference overflow, header or parameter length invalid.
+const ERRORS: [u8; 5] = [131, 132, 133, 135, 138];
+/// Forgotten connections kept for whoever takes them.
+const MAXIMUM_FORGOTTEN: usize = 4_096;
 
 /// When a TPDU passed, from whom to whom.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Passage {
+pub(crate) struct Passage {
     /// When.
-    pub at: Instant,
+    pub(crate) at: Instant,
     /// Who sent it.
-    pub from: Address,
+    pub(crate) from: Party,
     /// Whom it was sent to.
-    pub to: Address,
+    pub(crate) to: Party,
+}
+
+/// Where what is found goes.
+pub(crate) struct Sink<'a> {
+    /// What is measured.
+    pub(crate) measures: &'a mut Measures,
+    /// What is odd.
+    pub(crate) oddities: &'a mut Oddities,
+}
+
+impl Sink<'_> {
+    pub(crate) fn span(&mut self, between: Between, span: Duration) {
+        self.measures.delays.observe(&Sight::Span(between, span));
+    }
+
+    pub(crate) fn step(&mut self, step: Step) {
+        self.measures.observe(&Sight::Step(step));
+    }
 }
 
 /// What a TPDU meant to its connection.
 #[derive(Clone, Copy, Debug, Default)]
 struct Meaning {
+    /// Where its connection stands, and which side sent it.
+    place: Option<(Place, Side)>,
     retransmitted: bool,
+    role: Option<Role>,
+    into_closed_window: bool,
     finished: Finished,
     step: Option<Step>,
 }
 
 /// Why a TPDU does not count at the transport level.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Discarded {
+pub(crate) enum Discarded {
     /// It cannot be read.
     Malformed(Malformed),
     /// Its checksum does not come out: whoever receives it throws it away (ISO 8073 6.17).
     BadChecksum,
 }
 
+/// How a network connection ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum NetworkEnd {
+    /// By a FIN, between TPDUs.
+    Orderly,
+    /// By a RST, or within a TPDU.
+    BrokenOff,
+}
+
 /// All connections.
 #[derive(Clone, Debug)]
-pub struct Tracker {
+pub(crate) struct Tracker {
     table: Table,
+    hosts: Hosts,
     silence: Duration,
+    /// Connections that had to be forgotten and have not been taken.
+    forgotten: VecDeque<Known>,
 }
 
 impl Tracker {
     /// Follows up to `maximum` connections, each until nothing was heard of it for `silence`.
-    #[must_use]
-    pub fn new(maximum: usize, silence: Duration, seed: u64) -> Self {
-        Self { table: Table::new(maximum, seed), silence }
+    pub(crate) fn new(maximum: usize, silence: Duration, hosts: Hosts, seed: u64) -> Self {
+        Self { table: Table::new(maximum, seed), hosts, silence, forgotten: VecDeque::new() }
     }
 
     /// How many connections are known.
-    #[must_use]
-    pub fn connections(&self) -> usize {
+    pub(crate) const fn connections(&self) -> usize {
         self.table.count()
     }
 
-    /// Takes notice of a TPDU of which the last `missing_octets` of user data were not captured.
+    /// Each connection that is known, in the order of their places.
+    pub(crate) fn known(&self) -> impl Iterator<Item = Known> {
+        self.table
+            .slab
+            .iter()
+            .map(|(connection, last)| Known::of(connection, last, last, &self.hosts))
+    }
+
+    /// The connection forgotten first that was not taken yet.
+    pub(crate) fn take_forgotten(&mut self) -> Option<Known> {
+        self.forgotten.pop_front()
+    }
+
+    /// Each host.
+    pub(crate) fn hosts(&self) -> impl Iterator<Item = Host> {
+        self.hosts.iter()
+    }
+
+    /// Takes notice of a TPDU of which the last `missing_octets` of user data are not at hand.
     ///
     /// # Errors
     /// Says why it does not count at the transport level.
-    pub fn observe(
+    pub(crate) fn observe(
         &mut self,
         passage: Passage,
         raw: &Raw<'_>,
         missing_octets: usize,
-        oddities: &mut Oddities,
+        sink: &mut Sink<'_>,
     ) -> Result<Tpdu, Discarded> {
-        self.expire(passage.at, oddities);
+        self.expire(passage.at, sink);
         let reference = raw.destination_reference().unwrap_or_default();
+        let is_data_without_reference = raw.kind == Kind::Dt && raw.header_octets == 3;
+        let reference = if is_data_without_reference { Reference(0) } else { reference };
         let key = Key { owner: passage.to, peer: passage.from, reference };
-        let found = self.table.find(&key);
+        let found = self.table.find(&key, &self.hosts);
         let format = found.and_then(|(place, _)| self.table.get(place).format);
-        let pdu = Pdu::decode(raw, format).map_err(Discarded::Malformed)?;
+        let (raw, pdu) = decode(raw, format, passage).map_err(Discarded::Malformed)?;
         if missing_octets == 0 && raw.checksum(pdu.parameters(), &[]) == Checksum::Bad {
             return Err(Discarded::BadChecksum);
         }
         let data_octets = (raw.data().len() + missing_octets) as u64;
-        let meaning = match pdu {
-            Pdu::Cr(cr) => self.request(passage, &cr, oddities),
-            Pdu::Cc(cc) => self.confirm(passage, &cc, found, oddities),
-            Pdu::Dr(dr) => self.disconnect(passage, &dr, found, oddities),
-            Pdu::Dc(dc) => self.confirm_disconnect(passage, &dc, found, oddities),
-            Pdu::Rj(_) | Pdu::Er(_) => self.hear(passage, raw.kind, found, oddities),
+        let meaning = match &pdu {
+            Pdu::Cr(cr) => self.request(passage, cr, raw.octets, sink),
+            Pdu::Cc(cc) => self.confirm(passage, cc, found, sink),
+            Pdu::Dr(dr) => self.disconnect(passage, dr, found),
+            Pdu::Dc(dc) => self.confirm_disconnect(passage, dc, found),
+            Pdu::Rj(_) | Pdu::Er(_) => self.hear(passage, raw.kind, found),
             Pdu::Dt(_) | Pdu::Ed(_) | Pdu::Ak(_) | Pdu::Ea(_) => {
-                let found = found.or_else(|| self.adopt(key, &pdu, passage.at, oddities));
-                self.flow(passage.at, &pdu, data_octets, found, oddities)
+                let found = found.or_else(|| self.adopt(key, &pdu, passage.at, sink));
+                self.flow(passage.at, &pdu, data_octets, found, sink)
             }
         };
-        Ok(Tpdu {
-            kind: raw.kind,
-            header_octets: raw.header_octets as u64,
-            data_octets,
+        let tpdu = Tpdu {
             retransmitted: meaning.retransmitted,
+            unassigned: meaning.place.is_none(),
+            role: meaning.role,
+            into_closed_window: meaning.into_closed_window,
+            empty_part: is_empty_part(&pdu, data_octets),
             finished_tsdus: meaning.finished.tsdus,
-            finished_tsdu_octets: meaning.finished.octets,
+            finished_octets: meaning.finished.octets,
             step: meaning.step,
-        })
+            ..Tpdu::plain(raw.kind, raw.header_octets as u64, data_octets)
+        };
+        self.count(passage, meaning.place, &tpdu, sink);
+        Ok(tpdu)
     }
 
-    fn expire(&mut self, at: Instant, oddities: &mut Oddities) {
-        while let Some(state) = self.table.expire(at.saturating_sub(self.silence)) {
-            if !state.is_over() {
-                oddities.count(Class::Transport, "connection fell silent");
-            }
+    /// Counts a TPDU for its connection and its hosts.
+    fn count(
+        &mut self,
+        passage: Passage,
+        place: Option<(Place, Side)>,
+        tpdu: &Tpdu,
+        sink: &mut Sink<'_>,
+    ) {
+        let ends = if let Some((place, side)) = place {
+            self.table.slab.touch(place, passage.at);
+            let senders = &mut self.table.get(place).senders;
+            senders[side].count(tpdu);
+            [side, other(side)].map(|side| Some(senders[side].end().host))
+        } else {
+            sink.oddities.count(Class::Unassigned, tpdu.kind.name());
+            [passage.from, passage.to].map(|party| self.hosts.number(party.address))
+        };
+        self.hosts.observe(ends, tpdu);
+    }
+
+    /// Takes notice that the TCP connection between two ends is over: a connection of class 0 is,
+    /// and so is one that it still asks for, by the reference of its last CR.
+    pub(crate) fn network_ended(
+        &mut self,
+        passage: Passage,
+        last_request: Option<Reference>,
+        how: NetworkEnd,
+        sink: &mut Sink<'_>,
+    ) {
+        let Passage { at, from, to } = passage;
+        let by_network = Key { owner: from, peer: to, reference: Reference(0) };
+        let requested = |reference| {
+            let keys = [Key { reference, ..by_network }, Key { owner: to, peer: from, reference }];
+            keys.into_iter().find_map(|key| self.table.find(&key, &self.hosts))
+        };
+        let found =
+            self.table.find(&by_network, &self.hosts).or_else(|| last_request.and_then(requested));
+        let Some((place, _)) = found else { return };
+        let connection = self.table.get(place);
+        let is_of_network = connection.is_by_network() || connection.state == State::Opening;
+        if !is_of_network || connection.state.is_over() {
+            return;
+        }
+        let step = if connection.state == State::Opening {
+            Step::Refused
+        } else {
+            let ending = match how {
+                _ if connection.is_erroneous => Ending::Erroneous,
+                NetworkEnd::Orderly => Ending::Graceful,
+                NetworkEnd::BrokenOff => Ending::Abrupt,
+            };
+            connection.ending = Some(ending);
+            Step::Ended(ending)
+        };
+        connection.enter(State::Closed, at);
+        sink.step(step);
+    }
+
+    /// Takes notice that octets between two ends went by that were not seen.
+    pub(crate) fn interrupt(&mut self, passage: Passage) {
+        let Passage { from, to, .. } = passage;
+        let key = Key { owner: to, peer: from, reference: Reference(0) };
+        if let Some((place, receiver)) = self.table.find(&key, &self.hosts) {
+            self.table.get(place).senders[other(receiver)].data.interrupt();
         }
     }
 
-    fn insert(&mut self, connection: Connection, oddities: &mut Oddities) -> Place {
-        let (place, forgotten) = self.table.insert(connection);
-        if forgotten.is_some_and(|state| !state.is_over()) {
-            oddities.count(Class::Meter, "connection forgotten for want of room");
+    fn expire(&mut self, at: Instant, sink: &mut Sink<'_>) {
+        let before = at.saturating_sub(self.silence);
+        while let Some((connection, heard)) = self.table.expire(before, &self.hosts) {
+            if !connection.state.is_over() {
+                sink.oddities.count(Class::Transport, "connection fell silent");
+                sink.step(Step::Silent);
+            }
+            self.forget(&connection, heard);
+        }
+    }
+
+    fn forget(&mut self, connection: &Connection, last: Instant) {
+        if self.forgotten.len() >= MAXIMUM_FORGOTTEN {
+            self.forgotten.pop_front();
+        }
+        self.forgotten.push_back(Known::of(connection, last, last, &self.hosts));
+    }
+
+    fn insert(&mut self, connection: Connection, at: Instant, sink: &mut Sink<'_>) -> Place {
+        let is_full = self.table.slab.is_full();
+        let (place, forgotten) = self.table.insert(connection, at, &self.hosts);
+        for (nth, forgotten) in forgotten.iter().enumerate() {
+            if nth == 0 && is_full && !forgotten.state.is_over() {
+                sink.oddities.count(Class::Meter, "connection forgotten for want of room");
+            }
+            self.forget(forgotten, at);
         }
         place
     }
 
-    fn request(&mut self, passage: Passage, cr: &Connect<'_>, oddities: &mut Oddities) -> Meaning {
-        let Passage { at, from, to } = passage;
-        if cr.source_reference == Reference(0) {
-            return unassigned(Kind::Cr, oddities);
+    /// The ends of a passage under their numbers; none where there is no room for another host.
+    fn ends(&mut self, from: Party, to: Party, sink: &mut Sink<'_>) -> Option<[End; 2]> {
+        let mut end = |party: Party| {
+            let host = self.hosts.number(party.address)?;
+            Some(End { host, port: party.port })
+        };
+        let ends = end(from).zip(end(to)).map(|(from, to)| [from, to]);
+        if ends.is_none() {
+            sink.oddities.count(Class::Meter, "no room for a host");
         }
-        let found = self.table.find(&Key { owner: from, peer: to, reference: cr.source_reference });
-        if let Some((place, 0)) = found
+        ends
+    }
+
+    fn request(
+        &mut self,
+        passage: Passage,
+        cr: &Connect<'_>,
+        octets: &[u8],
+        sink: &mut Sink<'_>,
+    ) -> Meaning {
+        let Passage { at, from, to } = passage;
+        // Class 0 and 1 need no reference, and TCP tells their connections apart.
+        if cr.source_reference == Reference(0) && from.port == 0 {
+            return Meaning::default();
+        }
+        let key = Key { owner: from, peer: to, reference: cr.source_reference };
+        if let Some((place, 0)) = self.table.find(&key, &self.hosts)
             && !self.table.get(place).state.is_over()
         {
-            self.table.touch(place, at);
-            return Meaning { retransmitted: true, ..Meaning::default() };
+            let place = Some((place, 0));
+            return Meaning { place, retransmitted: true, ..Meaning::default() };
         }
-        let request = Connection::requested(from, to, cr.source_reference, cr.credit, at);
-        self.insert(request, oddities);
-        Meaning { step: Some(Step::Requested), ..Meaning::default() }
+        let Some([from, to]) = self.ends(from, to, sink) else { return Meaning::default() };
+        let mut request = Connection::requested(from, to, cr.source_reference, cr.credit, at);
+        if cr.class.class < 2 && from.port != 0 {
+            request.format = Some(Format::Class0);
+        }
+        request.recognise(user::of_connect(cr, octets));
+        let place = Some((self.insert(request, at, sink), 0));
+        Meaning { place, step: Some(Step::Requested), ..Meaning::default() }
     }
 
     fn confirm(
@@ -166,51 +348,72 @@ impl Tracker {
         passage: Passage,
         cc: &Connect<'_>,
         found: Option<(Place, Side)>,
-        oddities: &mut Oddities,
+        sink: &mut Sink<'_>,
     ) -> Meaning {
         let Passage { at, from, to } = passage;
-        if cc.destination_reference == Reference(0) || cc.source_reference == Reference(0) {
-            return unassigned(Kind::Cc, oddities);
+        let is_named =
+            cc.destination_reference != Reference(0) && cc.source_reference != Reference(0);
+        if !is_named && from.port == 0 {
+            return Meaning::default();
         }
+        // Some stations answer to another reference; TCP still tells which connection they mean.
+        let by_network = Key { owner: to, peer: from, reference: Reference(0) };
+        let found = found.or_else(|| {
+            let is_by_network = from.port != 0 && cc.class.class < 2;
+            is_by_network.then(|| self.table.find(&by_network, &self.hosts)).flatten()
+        });
         let known = found.filter(|(place, requester)| {
             let connection = self.table.get(*place);
             let confirmer = connection.senders[other(*requester)].reference;
-            *requester == 0 && (connection.state == State::Opening || confirmer.is_some())
+            let is_told = confirmer != Reference(0) || connection.is_by_network();
+            *requester == 0 && (connection.state == State::Opening || is_told)
         });
-        let Some((place, _)) = known else {
-            oddities.count(Class::Transport, "CC without CR");
-            let requester = Connection::adopted(from, to, cc.destination_reference, at);
-            return self.establish(swapped(requester), cc, oddities);
-        };
-        let connection = self.table.get(place);
-        let confirmer = connection.senders[1].reference;
-        if connection.state == State::Opening {
-            connection.confirm(cc.source_reference, cc.credit, cc.class);
-            self.table.bind(place, 1);
-            self.table.touch(place, at);
-            return Meaning { step: Some(Step::Established), ..Meaning::default() };
+        if let Some((place, _)) = known {
+            let connection = self.table.get(place);
+            if connection.state == State::Opening {
+                return self.establish(place, at, cc, sink);
+            }
+            if connection.senders[1].reference == cc.source_reference {
+                return Meaning {
+                    place: Some((place, 1)),
+                    retransmitted: true,
+                    ..Meaning::default()
+                };
+            }
         }
-        if confirmer == Some(cc.source_reference) {
-            self.table.touch(place, at);
-            return Meaning { retransmitted: true, ..Meaning::default() };
-        }
-        // The same requester's reference with another confirmer's: the end of the one connection
-        // and the CR of the next were not seen.
-        oddities.count(Class::Transport, "CC without CR");
-        let requester = Connection::adopted(from, to, cc.destination_reference, at);
-        self.establish(swapped(requester), cc, oddities)
+        // The CR was not seen; or the same requester's reference comes with another confirmer's: the
+        // end of the one connection and the CR of the next were not seen.
+        sink.oddities.count(Class::Transport, "CC without CR");
+        let Some([from, to]) = self.ends(from, to, sink) else { return Meaning::default() };
+        let mut requester = Connection::adopted(from, to, cc.destination_reference, at);
+        requester.senders.swap(0, 1);
+        let place = self.insert(requester, at, sink);
+        self.establish(place, at, cc, sink)
     }
 
-    /// Adds a connection of which the CC is the first that is seen.
+    /// A CC confirms the connection in this place.
     fn establish(
         &mut self,
-        mut connection: Connection,
+        place: Place,
+        at: Instant,
         cc: &Connect<'_>,
-        oddities: &mut Oddities,
+        sink: &mut Sink<'_>,
     ) -> Meaning {
-        connection.confirm(cc.source_reference, cc.credit, cc.class);
-        self.insert(connection, oddities);
-        Meaning { step: Some(Step::Established), ..Meaning::default() }
+        self.table.unbind(place, 0, &self.hosts);
+        self.table.unbind(place, 1, &self.hosts);
+        let connection = self.table.get(place);
+        let set_up = connection.confirm(at, cc.source_reference, cc.credit, cc.class);
+        connection.recognise(user::of_connect(cc, &[]));
+        if let Some(set_up) = set_up {
+            sink.span(Between::SetUp, set_up);
+        }
+        for side in [0, 1] {
+            if let Some(forgotten) = self.table.bind(place, side, &self.hosts) {
+                self.forget(&forgotten, at);
+            }
+        }
+        let place = Some((place, 1));
+        Meaning { place, step: Some(Step::Established), ..Meaning::default() }
     }
 
     fn disconnect(
@@ -218,26 +421,35 @@ impl Tracker {
         passage: Passage,
         dr: &Disconnect<'_>,
         found: Option<(Place, Side)>,
-        oddities: &mut Oddities,
     ) -> Meaning {
         let by_sender = self.by_sender(passage, dr.source_reference);
         let mut meaning: Option<Meaning> = None;
         for (place, side) in halves(found, by_sender) {
-            self.table.touch(place, passage.at);
+            self.table.slab.touch(place, passage.at);
             let connection = self.table.get(place);
             let was_opening = connection.state == State::Opening;
+            let is_idle = connection.senders.iter().all(Sender::is_idle);
             let sender = &mut connection.senders[side];
             let retransmitted = core::mem::replace(&mut sender.disconnect_requested, true);
+            let ending = match dr.reason {
+                _ if connection.is_erroneous || ERRORS.contains(&dr.reason) => Ending::Erroneous,
+                NORMAL if is_idle => Ending::Graceful,
+                _ => Ending::Abrupt,
+            };
             let step = match (retransmitted, connection.state.is_over()) {
                 (true, _) | (_, true) => None,
                 _ if dr.reason == NEGOTIATION_FAILED => Some(Step::NotAgreed),
                 _ if was_opening && side == 1 => Some(Step::Refused),
-                _ => Some(Step::Ended),
+                _ => Some(Step::Ended(ending)),
             };
-            connection.state = connection.state.max(State::Closing);
-            meaning.get_or_insert(Meaning { retransmitted, step, ..Meaning::default() });
+            if let Some(Step::Ended(ending)) = step {
+                connection.ending = Some(ending);
+            }
+            connection.enter(State::Closing, passage.at);
+            let place = Some((place, side));
+            meaning.get_or_insert(Meaning { place, retransmitted, step, ..Meaning::default() });
         }
-        meaning.unwrap_or_else(|| unassigned(Kind::Dr, oddities))
+        meaning.unwrap_or_default()
     }
 
     fn confirm_disconnect(
@@ -245,36 +457,33 @@ impl Tracker {
         passage: Passage,
         dc: &DisconnectConfirm<'_>,
         found: Option<(Place, Side)>,
-        oddities: &mut Oddities,
     ) -> Meaning {
         let by_sender = self.by_sender(passage, dc.source_reference);
         let mut meaning: Option<Meaning> = None;
         for (place, side) in halves(found, by_sender) {
-            self.table.touch(place, passage.at);
+            self.table.slab.touch(place, passage.at);
             let connection = self.table.get(place);
-            connection.state = State::Closed;
+            connection.enter(State::Closed, passage.at);
             let sender = &mut connection.senders[side];
             let retransmitted = core::mem::replace(&mut sender.disconnect_confirmed, true);
-            meaning.get_or_insert(Meaning { retransmitted, ..Meaning::default() });
+            let place = Some((place, side));
+            meaning.get_or_insert(Meaning { place, retransmitted, ..Meaning::default() });
         }
-        meaning.unwrap_or_else(|| unassigned(Kind::Dc, oddities))
+        meaning.unwrap_or_default()
     }
 
     /// The connection in which the sender of a TPDU goes by this reference, and its side.
     fn by_sender(&self, passage: Passage, reference: Reference) -> Option<(Place, Side)> {
-        self.table.find(&Key { owner: passage.from, peer: passage.to, reference })
+        let key = Key { owner: passage.from, peer: passage.to, reference };
+        let is_named = reference != Reference(0);
+        is_named.then(|| self.table.find(&key, &self.hosts)).flatten()
     }
 
-    fn hear(
-        &mut self,
-        passage: Passage,
-        kind: Kind,
-        found: Option<(Place, Side)>,
-        oddities: &mut Oddities,
-    ) -> Meaning {
-        let Some((place, _)) = found else { return unassigned(kind, oddities) };
-        self.table.touch(place, passage.at);
-        Meaning::default()
+    fn hear(&mut self, passage: Passage, kind: Kind, found: Option<(Place, Side)>) -> Meaning {
+        let Some((place, receiver)) = found else { return Meaning::default() };
+        self.table.slab.touch(place, passage.at);
+        self.table.get(place).is_erroneous |= kind == Kind::Er;
+        Meaning { place: Some((place, other(receiver))), ..Meaning::default() }
     }
 
     /// Makes a connection known by a TPDU that is not its first.
@@ -283,14 +492,21 @@ impl Tracker {
         key: Key,
         pdu: &Pdu<'_>,
         at: Instant,
-        oddities: &mut Oddities,
+        sink: &mut Sink<'_>,
     ) -> Option<(Place, Side)> {
-        if key.reference == Reference(0) || numbering(pdu).is_none() {
+        let format = numbering(pdu)?;
+        // Without a reference only TCP tells connections apart.
+        let is_by_network = format == Format::Class0 && key.owner.port != 0;
+        if key.reference == Reference(0) && !is_by_network {
             return None;
         }
-        oddities.count(Class::Transport, "connection found under way");
-        let connection = Connection::adopted(key.peer, key.owner, key.reference, at);
-        Some((self.insert(connection, oddities), 1))
+        let [from, to] = self.ends(key.peer, key.owner, sink)?;
+        sink.oddities.count(Class::Transport, "connection found under way");
+        let mut connection = Connection::adopted(from, to, key.reference, at);
+        if is_by_network {
+            connection.format = Some(Format::Class0);
+        }
+        Some((self.insert(connection, at, sink), 1))
     }
 
     /// Takes notice of a TPDU of data transfer; `receiver` is the side it is sent to.
@@ -300,33 +516,55 @@ impl Tracker {
         pdu: &Pdu<'_>,
         data_octets: u64,
         found: Option<(Place, Side)>,
-        oddities: &mut Oddities,
+        sink: &mut Sink<'_>,
     ) -> Meaning {
         let (Some((place, receiver)), Some(format)) = (found, numbering(pdu)) else {
-            return unassigned(pdu.kind(), oddities);
+            return Meaning::default();
         };
-        self.table.touch(place, at);
         let connection = self.table.get(place);
         let format = *connection.format.get_or_insert(format);
-        let is_over = connection.state.is_over();
-        let [first, second] = &mut connection.senders;
-        let (sender, peer) = if receiver == 0 { (second, first) } else { (first, second) };
-        match pdu {
-            Pdu::Dt(dt) => {
-                let arrival =
-                    sender.data.arrive(format, dt.number, Stretch::of(data_octets, dt.end_of_tsdu));
-                note_data(dt, arrival, data_octets, is_over, oddities);
-                let Arrival { retransmitted, finished, .. } = arrival;
-                Meaning { retransmitted, finished, step: None }
+        let side = other(receiver);
+        let meaning = match pdu {
+            Pdu::Dt(dt) => transfer::data(connection, (at, side, format), dt, data_octets, sink),
+            Pdu::Ak(ak) => transfer::acknowledge(connection, (at, side, format), ak, sink),
+            Pdu::Ed(ed) => {
+                let rare = connection.senders[side].rare.get_or_insert_default();
+                transfer::again(&mut rare.expedited, ed.number, format)
             }
-            Pdu::Ak(ak) => acknowledge(ak, format, sender, peer, oddities),
-            Pdu::Ed(ed) => again(&mut sender.expedited, ed.number, format),
-            Pdu::Ea(ea) => again(&mut sender.expedited_acknowledged, ea.number, format),
+            Pdu::Ea(ea) => {
+                let rare = connection.senders[side].rare.get_or_insert_default();
+                transfer::again(&mut rare.expedited_acknowledged, ea.number, format)
+            }
             Pdu::Cr(_) | Pdu::Cc(_) | Pdu::Dr(_) | Pdu::Dc(_) | Pdu::Rj(_) | Pdu::Er(_) => {
                 Meaning::default()
             }
-        }
+        };
+        Meaning { place: Some((place, side)), ..meaning }
     }
+}
+
+/// The meaning of a TPDU. RDP puts texts and requests where the parameters of CR and CC are to be, so
+/// over TCP one whose parameters cannot be read is one without, and what stands there its user data.
+fn decode<'a>(
+    raw: &Raw<'a>,
+    format: Option<Format>,
+    passage: Passage,
+) -> Result<(Raw<'a>, Pdu<'a>), Malformed> {
+    match Pdu::decode(raw, format) {
+        Err(fault)
+            if matches!(raw.kind, Kind::Cr | Kind::Cc)
+                && passage.from.port != 0
+                && fault.field.starts_with("parameter") =>
+        {
+            let bare = Raw { header_octets: 7, ..*raw };
+            Pdu::decode(&bare, format).map(|pdu| (bare, pdu))
+        }
+        decoded => decoded.map(|pdu| (*raw, pdu)),
+    }
+}
+
+fn is_empty_part(pdu: &Pdu<'_>, data_octets: u64) -> bool {
+    matches!(pdu, Pdu::Dt(dt) if data_octets == 0 && !dt.end_of_tsdu)
 }
 
 /// Where a DR or DC belongs: to one connection, or to both halves of one found under way. With
@@ -340,77 +578,13 @@ fn halves(
     first.into_iter().chain(second)
 }
 
-/// The same connection with its sides changed over.
-fn swapped(mut connection: Connection) -> Connection {
-    connection.senders.swap(0, 1);
-    connection
-}
-
-/// Counts a TPDU that belongs to no connection; it counts as sent for the first time.
-fn unassigned(kind: Kind, oddities: &mut Oddities) -> Meaning {
-    oddities.count(Class::Unassigned, kind.name());
-    Meaning::default()
-}
-
-/// How a TPDU of data transfer writes its number; none in class 0 and 1, which name no connection.
-fn numbering(pdu: &Pdu<'_>) -> Option<Format> {
-    let format = match pdu {
-        Pdu::Dt(dt) => dt.format,
-        Pdu::Ed(ed) => ed.format,
-        Pdu::Ak(ak) | Pdu::Rj(ak) => ak.format,
-        Pdu::Ea(ea) => ea.format,
-        Pdu::Cr(_) | Pdu::Cc(_) | Pdu::Dr(_) | Pdu::Dc(_) | Pdu::Er(_) => return None,
-    };
-    Some(format).filter(|format| *format != Format::Class0)
-}
-
-fn note_data(
-    dt: &Data<'_>,
-    arrival: Arrival,
-    data_octets: u64,
-    is_over: bool,
-    oddities: &mut Oddities,
-) {
-    let odd = [
-        (arrival.out_of_window, "DT out of window"),
-        (is_over && !arrival.retransmitted, "new DT after the end"),
-        (data_octets == 0 && !dt.end_of_tsdu, "DT without data"),
-    ];
-    odd.into_iter().filter(|(is_so, _)| *is_so).for_each(|(_, name)| {
-        oddities.count(Class::Transport, name);
-    });
-    note_gaps(arrival, oddities);
-}
-
-fn note_gaps(arrival: Arrival, oddities: &mut Oddities) {
-    oddities.add(Class::Transport, "DT never seen", arrival.unseen);
-    oddities.add(Class::Transport, "TSDU not wholly seen", arrival.finished.incomplete);
-}
-
-fn acknowledge(
-    ak: &Acknowledgement<'_>,
-    format: Format,
-    sender: &mut Sender,
-    peer: &mut Sender,
-    oddities: &mut Oddities,
-) -> Meaning {
-    let subsequence = ak.parameters.iter().find_map(|parameter| match parameter {
-        Parameter::Subsequence(number) => Some(number),
-        _ => None,
-    });
-    let subsequence = subsequence.unwrap_or(0);
-    let retransmitted = sender.acknowledgements.arrive(format, ak.next, ak.credit, subsequence);
-    let closed = peer.data.acknowledged(format, ak.next);
-    note_gaps(closed, oddities);
-    Meaning { retransmitted, finished: closed.finished, step: None }
-}
-
-/// EDs and EAs go one at a time (ISO 8073 6.11), so only the last can come again.
-fn again(last: &mut Option<u32>, number: u32, format: Format) -> Meaning {
-    let behind = last.map(|last| last.wrapping_sub(number) & (format.modulus() - 1));
-    let retransmitted = behind.is_some_and(|behind| behind < format.modulus() / 2);
-    if !retransmitted {
-        *last = Some(number);
+/// How a TPDU of data transfer writes its number; nothing for one that is of another phase.
+const fn numbering(pdu: &Pdu<'_>) -> Option<Format> {
+    match pdu {
+        Pdu::Dt(dt) => Some(dt.format),
+        Pdu::Ed(ed) => Some(ed.format),
+        Pdu::Ak(ak) | Pdu::Rj(ak) => Some(ak.format),
+        Pdu::Ea(ea) => Some(ea.format),
+        Pdu::Cr(_) | Pdu::Cc(_) | Pdu::Dr(_) | Pdu::Dc(_) | Pdu::Er(_) => None,
     }
-    Meaning { retransmitted, ..Meaning::default() }
 }

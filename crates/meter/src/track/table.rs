@@ -2,251 +2,273 @@
 //!
 //! A TPDU names its connection by the receiver's reference, which means something only between that
 //! receiver and that sender. So each side whose reference is known has an entry under (receiver,
-//! sender, reference). Connections themselves stand in a slab, strung together by when they were
-//! heard last: the longest silent is forgotten first.
+//! sender, reference). The DTs of class 0 name none: a connection of class 0 has entries under
+//! reference zero too, and is the only one of its network connection.
+//!
+//! An entry is four octets: where the connection stands and which side it is. What it is looked up
+//! by is read there.
 
-use super::connection::{Address, Connection, Side, State, other};
-use core::hash::{Hash, Hasher};
+use super::connection::{Connection, End, Side, other};
+use crate::host::{Address, Hosts};
+use crate::slab::{Place, Slab};
+use core::hash::{BuildHasher, Hash, Hasher};
 use foldhash::fast::FixedState;
-use hashbrown::HashMap;
+use hashbrown::HashTable;
 use wire::time::Instant;
 use wire::tp::Reference;
+
+/// Who sends or receives, as a TPDU tells it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Party {
+    /// The host.
+    pub(crate) address: Address,
+    /// Its port; zero where there are no ports.
+    pub(crate) port: u16,
+}
 
 /// Under what a side of a connection is found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Key {
     /// Whose reference it is.
-    pub(super) owner: Address,
+    pub(super) owner: Party,
     /// Whom it was told.
-    pub(super) peer: Address,
+    pub(super) peer: Party,
     pub(super) reference: Reference,
 }
 
 impl Hash for Key {
-    /// Two words where there are no NSAPs, as on a LAN without network layer.
     fn hash<H: Hasher>(&self, state: &mut H) {
-        let word = |address: &Address, low: u16| {
-            let [a, b, c, d, e, f] = address.mac.0;
-            let [g, h] = low.to_be_bytes();
-            u64::from_be_bytes([a, b, c, d, e, f, g, h])
-        };
-        state.write_u64(word(&self.owner, self.reference.0));
-        state.write_u64(word(&self.peer, 0));
-        for nsap in [&self.owner.nsap, &self.peer.nsap] {
-            if !nsap.octets().is_empty() {
-                state.write(nsap.octets());
-            }
-        }
+        self.owner.address.hash(state);
+        self.peer.address.hash(state);
+        let [owner, peer] = [self.owner.port, self.peer.port].map(u64::from);
+        state.write_u64(owner << 32 | peer << 16 | u64::from(self.reference.0));
     }
 }
 
-/// Where a connection stands in the slab.
-pub(super) type Place = u32;
+/// A place, a side, and whether it is found under reference zero.
+type Entry = u32;
 
-/// No place: the end of a string.
-const NOWHERE: Place = Place::MAX;
+const fn entry(place: Place, side: Side, by_network: bool) -> Entry {
+    place << 2 | (by_network as u32) << 1 | side as u32
+}
 
-#[derive(Clone, Debug)]
-struct Slot {
-    connection: Connection,
-    /// The next one heard before this one.
-    older: Place,
-    /// The next one heard after this one.
-    newer: Place,
+const fn place_and_side(entry: Entry) -> (Place, Side) {
+    (entry >> 2, (entry & 1) as Side)
 }
 
 /// All connections that are known.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
     /// Looked up only, never iterated, so its order cannot show.
-    places: HashMap<Key, (Place, Side), FixedState>,
-    slots: Vec<Option<Slot>>,
-    free: Vec<Place>,
-    oldest: Place,
-    newest: Place,
-    maximum: usize,
+    entries: HashTable<Entry>,
+    state: FixedState,
+    pub(super) slab: Slab<Connection>,
+}
+
+/// What an entry is looked up by.
+fn key(slab: &Slab<Connection>, hosts: &Hosts, entry: Entry) -> Option<Key> {
+    let (place, side) = place_and_side(entry);
+    let senders = &slab.get(place)?.senders;
+    let party = |End { host, port }| Party { address: hosts.address(host), port };
+    let reference = if entry & 2 == 0 { senders[side].reference } else { Reference(0) };
+    Some(Key {
+        owner: party(senders[side].end()),
+        peer: party(senders[other(side)].end()),
+        reference,
+    })
 }
 
 impl Table {
     pub(super) fn new(maximum: usize, seed: u64) -> Self {
         Self {
-            places: HashMap::with_hasher(FixedState::with_seed(seed)),
-            slots: Vec::new(),
-            free: Vec::new(),
-            oldest: NOWHERE,
-            newest: NOWHERE,
-            maximum: maximum.clamp(1, NOWHERE as usize - 1),
+            entries: HashTable::new(),
+            state: FixedState::with_seed(seed),
+            slab: Slab::new(maximum),
         }
     }
 
     /// The connection under this key and whose reference the key holds.
-    pub(super) fn find(&self, key: &Key) -> Option<(Place, Side)> {
-        self.places.get(key).copied()
+    pub(super) fn find(&self, wanted: &Key, hosts: &Hosts) -> Option<(Place, Side)> {
+        let is_it = |found: &Entry| key(&self.slab, hosts, *found).as_ref() == Some(wanted);
+        let hash = self.state.hash_one(wanted);
+        self.entries.find(hash, is_it).map(|found| place_and_side(*found))
     }
 
     /// The connection at a place that was found.
     pub(super) fn get(&mut self, place: Place) -> &mut Connection {
-        let slot = self.slots.get_mut(place as usize).and_then(Option::as_mut);
-        &mut slot.expect("a place found under a key is occupied").connection
+        self.slab.at(place)
     }
 
     /// How many connections are known.
-    pub(super) fn count(&self) -> usize {
-        self.slots.len() - self.free.len()
-    }
-
-    /// Notes that a connection was heard.
-    pub(super) fn touch(&mut self, place: Place, at: Instant) {
-        self.get(place).last = at;
-        if self.newest != place {
-            self.unlink(place);
-            self.link_newest(place);
-        }
+    pub(super) const fn count(&self) -> usize {
+        self.slab.count()
     }
 
     /// Adds a connection under the references its sides have; where there is no room the one
-    /// longest silent makes way. Returns where it stands and how far the one that was forgotten had
-    /// come.
-    pub(super) fn insert(&mut self, connection: Connection) -> (Place, Option<State>) {
-        let is_full = self.count() >= self.maximum;
-        let forgotten = is_full.then(|| self.remove(self.oldest));
-        let slot = Some(Slot { connection, older: NOWHERE, newer: NOWHERE });
-        let place = if let Some(place) = self.free.pop() {
-            self.slots[place as usize] = slot;
-            place
-        } else {
-            self.slots.push(slot);
-            Place::try_from(self.slots.len() - 1).expect("the table's maximum fits a place")
-        };
-        self.link_newest(place);
-        self.bind(place, 0);
-        self.bind(place, 1);
+    /// longest silent makes way. Returns where it stands, and those that had to be forgotten.
+    pub(super) fn insert(
+        &mut self,
+        connection: Connection,
+        at: Instant,
+        hosts: &Hosts,
+    ) -> (Place, Vec<Connection>) {
+        let oldest = self.slab.oldest().filter(|_| self.slab.is_full());
+        let mut forgotten: Vec<Connection> =
+            oldest.and_then(|oldest| self.remove(oldest, hosts)).into_iter().collect();
+        let place = self.slab.insert(connection, at);
+        forgotten.extend(self.bind(place, 0, hosts));
+        forgotten.extend(self.bind(place, 1, hosts));
         (place, forgotten)
     }
 
-    /// Enters a side under its reference, if it is known. Another connection that is found under
-    /// the same key is over, and forgotten.
-    pub(super) fn bind(&mut self, place: Place, side: Side) {
-        let Some(key) = self.key(place, side) else { return };
-        if let Some((before, _)) = self.places.insert(key, (place, side))
-            && before != place
-        {
-            self.remove(before);
+    /// Enters a side under its reference, if it is known, and under the network connection, if the
+    /// class has it. Another connection that is found under the same key is over, and forgotten.
+    pub(super) fn bind(&mut self, place: Place, side: Side, hosts: &Hosts) -> Option<Connection> {
+        let connection = self.slab.at(place);
+        let is_named = connection.senders[side].reference != Reference(0);
+        let by_network = connection.is_by_network();
+        let mut forgotten = None;
+        for (is_wanted, by_network) in [(is_named, false), (by_network, true)] {
+            if is_wanted {
+                forgotten = self.enter(entry(place, side, by_network), hosts).or(forgotten);
+            }
+        }
+        forgotten
+    }
+
+    fn enter(&mut self, new: Entry, hosts: &Hosts) -> Option<Connection> {
+        let wanted = key(&self.slab, hosts, new)?;
+        let mut forgotten = None;
+        if let Some((before, _)) = self.find(&wanted, hosts) {
+            let (place, _) = place_and_side(new);
+            if before == place {
+                return None;
+            }
+            forgotten = self.remove(before, hosts);
+        }
+        let (slab, state) = (&self.slab, &self.state);
+        self.entries.insert_unique(state.hash_one(wanted), new, |entry| {
+            key(slab, hosts, *entry).map_or(0, |key| state.hash_one(key))
+        });
+        forgotten
+    }
+
+    /// Takes a side out from under its references. To be called before what they are changes.
+    pub(super) fn unbind(&mut self, place: Place, side: Side, hosts: &Hosts) {
+        for by_network in [false, true] {
+            let entry = entry(place, side, by_network);
+            let Some(key) = key(&self.slab, hosts, entry) else { continue };
+            let hash = self.state.hash_one(key);
+            if let Ok(found) = self.entries.find_entry(hash, |found| *found == entry) {
+                found.remove();
+            }
         }
     }
 
-    /// Takes a side out from under its reference.
-    fn unbind(&mut self, place: Place, side: Side) {
-        let Some(key) = self.key(place, side) else { return };
-        if self.find(&key).is_some_and(|(found, _)| found == place) {
-            self.places.remove(&key);
-        }
+    /// Forgets a connection.
+    pub(super) fn remove(&mut self, place: Place, hosts: &Hosts) -> Option<Connection> {
+        self.unbind(place, 0, hosts);
+        self.unbind(place, 1, hosts);
+        self.slab.remove(place)
     }
 
-    /// Forgets a connection, and tells how far it had come.
-    fn remove(&mut self, place: Place) -> State {
-        let state = self.get(place).state;
-        self.unbind(place, 0);
-        self.unbind(place, 1);
-        self.unlink(place);
-        self.slots[place as usize] = None;
-        self.free.push(place);
-        state
-    }
-
-    /// Forgets the connection longest silent if it was not heard since `before`, and tells how far
-    /// it had come.
-    pub(super) fn expire(&mut self, before: Instant) -> Option<State> {
-        let is_old = self.oldest != NOWHERE && self.get(self.oldest).last < before;
-        is_old.then(|| self.remove(self.oldest))
-    }
-
-    fn key(&mut self, place: Place, side: Side) -> Option<Key> {
-        let senders = &self.get(place).senders;
-        let reference = senders[side].reference?;
-        Some(Key { owner: senders[side].address, peer: senders[other(side)].address, reference })
-    }
-
-    fn slot(&mut self, place: Place) -> Option<&mut Slot> {
-        self.slots.get_mut(place as usize)?.as_mut()
-    }
-
-    fn unlink(&mut self, place: Place) {
-        let Some(Slot { older, newer, .. }) = self.slot(place) else { return };
-        let (older, newer) = (*older, *newer);
-        match self.slot(older) {
-            Some(slot) => slot.newer = newer,
-            None => self.oldest = newer,
-        }
-        match self.slot(newer) {
-            Some(slot) => slot.older = older,
-            None => self.newest = older,
-        }
-    }
-
-    fn link_newest(&mut self, place: Place) {
-        let newest = self.newest;
-        if let Some(slot) = self.slot(place) {
-            (slot.older, slot.newer) = (newest, NOWHERE);
-        }
-        match self.slot(newest) {
-            Some(slot) => slot.newer = place,
-            None => self.oldest = place,
-        }
-        self.newest = place;
+    /// Forgets the connection longest silent if it was not heard since `before`.
+    pub(super) fn expire(
+        &mut self,
+        before: Instant,
+        hosts: &Hosts,
+    ) -> Option<(Connection, Instant)> {
+        let place = self.slab.expired(before)?;
+        let heard = self.slab.heard(place);
+        Some((self.remove(place, hosts)?, heard))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measure::BOUNDS_OCTETS;
+    use crate::track::State;
     use wire::addr::{Mac, Nsap};
 
-    fn address(station: u32) -> Address {
-        Address { mac: Mac::local(station), nsap: Nsap::default() }
+    fn party(station: u32) -> Party {
+        let address = Address::Station { mac: Mac::local(station), nsap: Nsap::default() };
+        Party { address, port: 0 }
+    }
+
+    fn hosts() -> Hosts {
+        let mut hosts = Hosts::new(16, BOUNDS_OCTETS, 0);
+        assert_eq!([1, 2].map(|n| hosts.number(party(n).address)), [Some(0), Some(1)]);
+        hosts
     }
 
     fn key(reference: u16) -> Key {
-        Key { owner: address(1), peer: address(2), reference: Reference(reference) }
+        Key { owner: party(1), peer: party(2), reference: Reference(reference) }
     }
 
-    fn insert(table: &mut Table, reference: u16, seconds: u64) -> Option<State> {
-        let at = Instant::from_nanos(seconds * 1_000_000_000);
-        let source = Reference(reference);
-        table.insert(Connection::requested(address(1), address(2), source, 0, at)).1
+    fn at(seconds: u64) -> Instant {
+        Instant::from_nanos(seconds * 1_000_000_000)
+    }
+
+    fn insert(table: &mut Table, hosts: &Hosts, reference: u16, seconds: u64) -> Vec<State> {
+        let [from, to] = [0, 1].map(|host| End { host, port: 0 });
+        let connection = Connection::requested(from, to, Reference(reference), 0, at(seconds));
+        let (_, forgotten) = table.insert(connection, at(seconds), hosts);
+        forgotten.iter().map(|connection| connection.state).collect()
+    }
+
+    fn known(table: &Table, hosts: &Hosts) -> Vec<u16> {
+        (1..=9).filter(|r| table.find(&key(*r), hosts).is_some()).collect()
     }
 
     #[test]
     fn the_longest_silent_makes_way() {
-        let mut table = Table::new(2, 0);
-        assert_eq!((insert(&mut table, 1, 1), insert(&mut table, 2, 2)), (None, None));
-        let (first, _) = table.find(&key(1)).unwrap();
-        table.touch(first, Instant::from_nanos(3_000_000_000));
-        assert_eq!(insert(&mut table, 3, 4), Some(State::Opening), "there is room for two");
-        let known: Vec<u16> = (1..=3).filter(|r| table.find(&key(*r)).is_some()).collect();
-        assert_eq!(known, [1, 3]);
-        assert_eq!(table.count(), 2);
+        let (mut table, hosts) = (Table::new(2, 0), hosts());
+        assert_eq!(insert(&mut table, &hosts, 1, 1), []);
+        assert_eq!(insert(&mut table, &hosts, 2, 2), []);
+        let (first, _) = table.find(&key(1), &hosts).unwrap();
+        table.slab.touch(first, at(3));
+        assert_eq!(insert(&mut table, &hosts, 3, 4), [State::Opening], "there is room for two");
+        assert_eq!((known(&table, &hosts), table.count()), (vec![1, 3], 2));
     }
 
     #[test]
     fn a_reference_used_anew_means_the_new_connection_alone() {
-        let mut table = Table::new(8, 0);
-        insert(&mut table, 7, 1);
-        insert(&mut table, 7, 2);
+        let (mut table, hosts) = (Table::new(8, 0), hosts());
+        insert(&mut table, &hosts, 7, 1);
+        assert_eq!(insert(&mut table, &hosts, 7, 2), [State::Opening]);
         assert_eq!(table.count(), 1);
-        let (place, side) = table.find(&key(7)).unwrap();
-        assert_eq!((table.get(place).last.as_nanos(), side), (2_000_000_000, 0));
+        let (place, side) = table.find(&key(7), &hosts).unwrap();
+        assert_eq!((table.slab.heard(place), side), (at(2), 0));
     }
 
     #[test]
     fn the_silent_expire_in_order_and_their_keys_with_them() {
-        let mut table = Table::new(8, 0);
+        let (mut table, hosts) = (Table::new(8, 0), hosts());
         (1..=3).for_each(|n| {
-            insert(&mut table, n, u64::from(n));
+            insert(&mut table, &hosts, n, u64::from(n));
         });
-        let before = Instant::from_nanos(2_500_000_000);
-        while table.expire(before).is_some() {}
-        let known: Vec<u16> = (1..=3).filter(|r| table.find(&key(*r)).is_some()).collect();
-        assert_eq!(known, [3]);
+        while table.expire(at(3), &hosts).is_some() {}
+        assert_eq!(known(&table, &hosts), [3]);
+    }
+
+    #[test]
+    fn a_connection_and_its_entries_take_less_than_400_octets() {
+        // Of two million entries for a million connections, 2^22 places of an octet and a place each:
+        // the next power of two of which no more than seven eighths are taken.
+        let index_octets = (1 << 22) * (1 + size_of::<Entry>()) / 1_000_000;
+        let octets = Slab::<Connection>::SLOT_OCTETS + index_octets;
+        println!("seen: {octets} octets for a connection at a million connections");
+        assert!(octets < 400, "{octets}");
+    }
+
+    #[test]
+    fn many_connections_are_found_after_the_index_has_grown() {
+        let (mut table, hosts) = (Table::new(100_000, 9), hosts());
+        (1..=60_000).for_each(|n| {
+            insert(&mut table, &hosts, n, u64::from(n));
+        });
+        assert!((1..=60_000).all(|n| table.find(&key(n), &hosts).is_some()));
+        assert_eq!(table.find(&key(60_001), &hosts), None);
     }
 }

@@ -1,41 +1,36 @@
 //! TSDUs put together from the DTs seen so far, without keeping the DTs.
 //!
-//! A stretch of consecutive DTs is summed up by how many TSDUs end in it and how many octets lie
-//! before, between and behind those ends. Two stretches that meet are summed up by adding, so DTs
-//! that arrive out of order cost no memory of their own.
+//! A stretch of consecutive DTs is summed up by whether TSDUs end in it and how many octets lie
+//! before the first and behind the last of those ends. Where two stretches meet, the TSDU between
+//! them is whole, so DTs that arrive out of order cost no memory of their own.
 
 /// A stretch of consecutive DTs, as TSDUs see it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Stretch {
-    /// How many of its DTs carry EOT.
-    ends: u64,
+    /// Whether any of its DTs carries EOT.
+    has_end: bool,
     /// Octets up to the first EOT, or all where there is none.
     head_octets: u64,
-    /// Octets from the first EOT to the last.
-    inner_octets: u64,
     /// Octets after the last EOT.
     tail_octets: u64,
 }
 
 impl Stretch {
-    pub(super) fn of(data_octets: u64, end_of_tsdu: bool) -> Self {
-        Self { ends: u64::from(end_of_tsdu), head_octets: data_octets, ..Self::default() }
+    pub(super) const fn of(data_octets: u64, end_of_tsdu: bool) -> Self {
+        Self { has_end: end_of_tsdu, head_octets: data_octets, tail_octets: 0 }
     }
 
-    /// This stretch with the one that begins where it ends.
-    pub(super) const fn followed_by(self, next: Self) -> Self {
-        match (self.ends, next.ends) {
-            (0, _) => Self { head_octets: self.head_octets + next.head_octets, ..next },
-            (_, 0) => Self { tail_octets: self.tail_octets + next.head_octets, ..self },
-            _ => Self {
-                ends: self.ends + next.ends,
-                head_octets: self.head_octets,
-                inner_octets: self.inner_octets
-                    + self.tail_octets
-                    + next.head_octets
-                    + next.inner_octets,
-                tail_octets: next.tail_octets,
-            },
+    /// This stretch with the one that begins where it ends, and the octets of the TSDU that is
+    /// whole now.
+    pub(super) const fn followed_by(self, next: Self) -> (Self, Option<u64>) {
+        let (head_octets, tail_octets) = (self.head_octets, self.tail_octets);
+        match (self.has_end, next.has_end) {
+            (false, _) => (Self { head_octets: head_octets + next.head_octets, ..next }, None),
+            (true, false) => (Self { tail_octets: tail_octets + next.head_octets, ..self }, None),
+            (true, true) => {
+                let stretch = Self { has_end: true, head_octets, tail_octets: next.tail_octets };
+                (stretch, Some(tail_octets + next.head_octets))
+            }
         }
     }
 }
@@ -43,50 +38,57 @@ impl Stretch {
 /// TSDUs that came to their end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Finished {
-    /// Those of which every DT was seen.
+    /// Those of which every DT was seen: a DT finishes the one it lies in and, at the most, the
+    /// one before and the one behind it.
     pub(super) tsdus: u64,
-    /// Their octets.
-    pub(super) octets: u64,
+    /// The octets of each.
+    pub(super) octets: [u64; 3],
     /// Those of which a DT was never seen.
     pub(super) incomplete: u64,
 }
 
 impl Finished {
-    pub(super) const fn and(self, more: Self) -> Self {
-        Self {
-            tsdus: self.tsdus + more.tsdus,
-            octets: self.octets + more.octets,
-            incomplete: self.incomplete + more.incomplete,
+    /// One TSDU of so many octets.
+    pub(super) fn whole(&mut self, octets: u64) {
+        if let Some(place) = self.octets.get_mut(self.tsdus as usize) {
+            *place = octets;
+            self.tsdus += 1;
         }
+    }
+
+    /// These and more of them.
+    pub(super) fn and(mut self, more: Self) -> Self {
+        more.octets.iter().take(more.tsdus as usize).for_each(|octets| self.whole(*octets));
+        self.incomplete += more.incomplete;
+        self
     }
 }
 
-/// The TSDU under way on one direction of a connection.
+/// The TSDU under way on one direction of a connection: its octets so far, zero between TSDUs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Open {
-    /// Its octets so far; zero between TSDUs.
-    Whole(u64),
-    /// A part of it was not seen, so how long it is cannot be told.
-    Broken,
-}
+pub(super) struct Open(u64);
 
 impl Open {
+    /// Between TSDUs.
+    pub(super) const WHOLE: Self = Self(0);
+    /// Of the TSDU under way a part was not seen, so how long it is cannot be told.
+    pub(super) const BROKEN: Self = Self(u64::MAX);
+
     /// Goes on with the stretch that comes next.
-    pub(super) const fn absorb(&mut self, stretch: Stretch) -> Finished {
-        let Stretch { ends, head_octets, inner_octets, tail_octets } = stretch;
-        if ends == 0 {
-            if let Self::Whole(octets) = self {
-                *octets += head_octets;
+    pub(super) fn absorb(&mut self, stretch: Stretch) -> Finished {
+        let Stretch { has_end, head_octets, tail_octets } = stretch;
+        let mut finished = Finished::default();
+        if !has_end {
+            if *self != Self::BROKEN {
+                self.0 += head_octets;
             }
-            return Finished { tsdus: 0, octets: 0, incomplete: 0 };
+            return finished;
         }
-        let before = core::mem::replace(self, Self::Whole(tail_octets));
-        match before {
-            Self::Whole(octets) => {
-                Finished { tsdus: ends, octets: octets + head_octets + inner_octets, incomplete: 0 }
-            }
-            Self::Broken => Finished { tsdus: ends - 1, octets: inner_octets, incomplete: 1 },
+        match core::mem::replace(self, Self(tail_octets)) {
+            Self::BROKEN => finished.incomplete = 1,
+            Self(octets) => finished.whole(octets + head_octets),
         }
+        finished
     }
 }
 
@@ -98,21 +100,32 @@ mod tests {
     fn stretches_add_up_the_same_in_whatever_order_they_are_joined() {
         // TSDUs of 3, 5 + 7 and 11 octets, then 13 octets of one that goes on.
         let parts = [(3, true), (5, false), (7, true), (11, true), (13, false)];
-        let stretches: Vec<Stretch> = parts.iter().map(|(o, e)| Stretch::of(*o, *e)).collect();
-        let left = stretches.iter().copied().reduce(Stretch::followed_by).unwrap();
-        let right = stretches.iter().rev().copied().reduce(|b, a| a.followed_by(b)).unwrap();
-        assert_eq!(left, right);
-        let mut open = Open::Whole(2);
-        // 2 + 3, then 5 + 7, then 11.
-        assert_eq!(open.absorb(left), Finished { tsdus: 3, octets: 28, incomplete: 0 });
-        assert_eq!(open, Open::Whole(13));
+        let stretches = parts.map(|(octets, end)| Stretch::of(octets, end));
+        let (mut left, mut right) = (Vec::new(), Vec::new());
+        let join = |found: &mut Vec<u64>, (stretch, whole): (Stretch, Option<u64>)| {
+            found.extend(whole);
+            stretch
+        };
+        let forwards =
+            stretches.into_iter().reduce(|a, b| join(&mut left, a.followed_by(b))).unwrap();
+        let backwards =
+            stretches.into_iter().rev().reduce(|b, a| join(&mut right, a.followed_by(b))).unwrap();
+        right.reverse();
+        assert_eq!((forwards, &left), (backwards, &right));
+        // 5 + 7, then 11, as they are joined; 2 + 3 once what went before is known.
+        assert_eq!(left, [12, 11]);
+        let mut open = Open(2);
+        let finished = Finished { tsdus: 1, octets: [5, 0, 0], incomplete: 0 };
+        assert_eq!(open.absorb(forwards), finished);
+        assert_eq!(open, Open(13));
     }
 
     #[test]
     fn a_tsdu_with_a_part_unseen_is_not_counted_among_the_whole() {
-        let mut open = Open::Broken;
-        let stretch = Stretch::of(40, true).followed_by(Stretch::of(60, true));
-        assert_eq!(open.absorb(stretch), Finished { tsdus: 1, octets: 60, incomplete: 1 });
-        assert_eq!(open, Open::Whole(0));
+        let mut open = Open::BROKEN;
+        let (stretch, whole) = Stretch::of(40, true).followed_by(Stretch::of(60, true));
+        assert_eq!(whole, Some(60));
+        assert_eq!(open.absorb(stretch), Finished { incomplete: 1, ..Finished::default() });
+        assert_eq!(open, Open::WHOLE);
     }
 }

@@ -3,18 +3,24 @@
 //! A line of `frames` is a time in milliseconds, the stations it goes from and to, and the TPDUs in
 //! hexadecimal; blanks are for the reader and `#` begins a remark. Such a frame is 802.3 with LLC
 //! and the inactive network layer, padded to 60 octets as on the wire; where `frame` stands in
-//! place of the stations, the octets are the frame's own. `measures` lists the values that matter
-//! to the case; `oddities` lists all there are.
+//! place of the stations, the octets are the frame's own. Where `tcp` stands there, there follow two
+//! hosts 10.0.0.N with their ports, flags (S, A, F, R), sequence and acknowledgement number, IP
+//! identification, and the data: IPv4 on Ethernet, all checksums zero, padded too.
+//!
+//! `measures` lists the values that matter to the case; `oddities` lists all there are. `hosts` lists,
+//! for hosts by address, values of what they sent and received; `connections`, for connections by
+//! their ends, what is known of them and values of what went there and back.
 
 use core::time::Duration;
-use meter::{Meter, Settings};
+use meter::{Connection, Direction, Host, Meter, Settings};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use toml::Table;
+use toml::{Table, Value};
 use wire::addr::Mac;
 use wire::dissect::Link;
 use wire::time::Instant;
+use wire::tp::Kind;
 
 /// A frame as it stands on the wire, without FCS.
 fn frame(from: u32, to: u32, tpdus: &[u8]) -> Vec<u8> {
@@ -25,6 +31,36 @@ fn frame(from: u32, to: u32, tpdus: &[u8]) -> Vec<u8> {
     octets.extend(tpdus);
     octets.resize(octets.len().max(60), 0);
     octets
+}
+
+/// A TCP segment on Ethernet, from the words of its line.
+fn segment(words: &str) -> Vec<u8> {
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let [ends, flags, sequence, acknowledgement, identification, data @ ..] = &words[..] else {
+        panic!("words are missing: {words:?}");
+    };
+    let (from, to) = ends.split_once('>').unwrap();
+    let [from, to] = [from, to].map(|end| {
+        let (host, port) = end.split_once(':').unwrap();
+        (host.parse::<u8>().unwrap(), port.parse::<u16>().unwrap())
+    });
+    let data = octets(&data.concat());
+    let total = u16::try_from(40 + data.len()).unwrap();
+    let mut frame = [Mac::local(to.0.into()).0, Mac::local(from.0.into()).0].concat();
+    frame.extend([8, 0, 0x45, 0]);
+    frame.extend(total.to_be_bytes());
+    frame.extend(identification.parse::<u16>().unwrap().to_be_bytes());
+    frame.extend([0x40, 0, 64, 6, 0, 0, 10, 0, 0, from.0, 10, 0, 0, to.0]);
+    frame.extend(from.1.to_be_bytes());
+    frame.extend(to.1.to_be_bytes());
+    frame.extend(sequence.parse::<u32>().unwrap().to_be_bytes());
+    frame.extend(acknowledgement.parse::<u32>().unwrap().to_be_bytes());
+    let bit = |flag| ["F", "S", "R", "P", "A"].iter().position(|name| *name == flag).unwrap();
+    let bits = flags.split("").filter(|flag| !flag.is_empty()).map(|flag| 1 << bit(flag)).sum();
+    frame.extend([0x50, bits, 0x20, 0, 0, 0, 0, 0]);
+    frame.extend(data);
+    frame.resize(frame.len().max(60), 0);
+    frame
 }
 
 /// The octets that blank-separated hexadecimal stands for.
@@ -46,8 +82,10 @@ fn line(text: &str) -> Option<(Instant, Vec<u8>)> {
     let (at, rest) = text.split_once(' ').unwrap();
     let (route, tpdus) = rest.trim().split_once(' ').unwrap();
     let at = Instant::from_nanos(at.parse::<u64>().unwrap() * 1_000_000);
-    if route == "frame" {
-        return Some((at, octets(tpdus)));
+    match route {
+        "frame" => return Some((at, octets(tpdus))),
+        "tcp" => return Some((at, segment(tpdus))),
+        _ => {}
     }
     let (from, to) = route.split_once('>').unwrap();
     Some((at, frame(from.parse().unwrap(), to.parse().unwrap(), &octets(tpdus))))
@@ -58,6 +96,103 @@ fn numbers(case: &Table, table: &str) -> BTreeMap<String, u64> {
     entries
         .map(|(name, value)| (name.clone(), value.as_integer().unwrap().try_into().unwrap()))
         .collect()
+}
+
+/// Holds values against those that a case expects.
+#[track_caller]
+fn compare(what: &str, expected: Option<&Value>, values: &BTreeMap<String, u64>) {
+    let expected = expected.and_then(|value| value.as_table()).into_iter().flatten();
+    for (name, value) in expected {
+        let value = u64::try_from(value.as_integer().unwrap()).unwrap();
+        assert_eq!(values.get(name), Some(&value), "{what}: {name}");
+    }
+}
+
+fn owned(values: Vec<(std::borrow::Cow<'static, str>, u64)>) -> BTreeMap<String, u64> {
+    values.into_iter().map(|(name, value)| (name.into_owned(), value)).collect()
+}
+
+fn hosts(file: &str, case: &Table, meter: &Meter) {
+    let Some(expected) = case.get("hosts").and_then(|value| value.as_table()) else { return };
+    let found: BTreeMap<String, Host> =
+        meter.each_host().map(|host| (host.address.unwrap().to_string(), host)).collect();
+    for (address, values) in expected {
+        let host = found.get(address).unwrap_or_else(|| panic!("{file}: {:?}", found.keys()));
+        compare(&format!("{file}: {address} sent"), values.get("sent"), &owned(host.sent.values()));
+        let received = owned(host.received.values());
+        compare(&format!("{file}: {address} received"), values.get("received"), &received);
+    }
+}
+
+fn direction(direction: &Direction) -> BTreeMap<String, u64> {
+    let mut values = BTreeMap::new();
+    for (kind, volume) in Kind::ALL.into_iter().zip(&direction.volumes) {
+        let kind = kind.name().to_lowercase();
+        values.insert(format!("{kind}_tpdus"), volume.tpdus);
+        values.insert(format!("{kind}_header_octets"), volume.header_octets);
+        values.insert(format!("{kind}_data_octets"), volume.data_octets);
+        values.insert(format!("{kind}_information_octets"), volume.information_octets);
+        values.insert(format!("{kind}_retransmissions"), volume.retransmissions);
+    }
+    let millis = |span: Duration| u64::try_from(span.as_millis()).unwrap();
+    let [acknowledging, crediting, confirming, keeping_alive] = direction.roles;
+    for (name, value) in [
+        ("tsdus", direction.tsdus),
+        ("tsdu_octets", direction.tsdu_octets),
+        ("acknowledging", acknowledging),
+        ("crediting", crediting),
+        ("confirming", confirming),
+        ("keeping_alive", keeping_alive),
+        ("into_closed_window", direction.into_closed_window),
+        ("empty_parts", direction.empty_parts),
+        ("closed_window_ms", millis(direction.closed_window)),
+        ("ack_delays", direction.acknowledgement_delays),
+        ("ack_delay_total_ms", millis(direction.acknowledgement_delay_total)),
+        ("ack_delay_max_ms", millis(direction.acknowledgement_delay_max)),
+    ] {
+        values.insert(name.to_owned(), value);
+    }
+    values
+}
+
+fn connections(file: &str, case: &Table, meter: &Meter) {
+    let Some(expected) = case.get("connections").and_then(|value| value.as_table()) else { return };
+    let name = |connection: &Connection| {
+        let [from, to] = connection.ends.map(|(address, port)| match port {
+            0 => address.to_string(),
+            port => format!("{address}:{port}"),
+        });
+        format!("{from}>{to}")
+    };
+    let found: Vec<Connection> = meter.each_connection().collect();
+    let names: Vec<String> = found.iter().map(name).collect();
+    for (ends, values) in expected {
+        let place = names.iter().position(|name| name == ends);
+        let place = place.unwrap_or_else(|| panic!("{file}: no {ends} among {names:?}"));
+        let connection = &found[place];
+        let history: Vec<String> = connection
+            .history
+            .iter()
+            .map(|at| {
+                at.map_or_else(|| "-".to_owned(), |at| (at.as_nanos() / 1_000_000).to_string())
+            })
+            .collect();
+        let known = [
+            ("state", connection.state.name().to_owned()),
+            ("class", format!("{:?}", connection.class)),
+            ("ending", format!("{:?}", connection.ending)),
+            ("history_ms", history.join(" ")),
+            ("user", format!("{} ({})", connection.user.name(), connection.confidence.name())),
+        ];
+        for (name, found) in known {
+            if let Some(expected) = values.get(name) {
+                assert_eq!(expected.as_str().unwrap(), found, "{file}: {ends}: {name}");
+            }
+        }
+        let [there, back] = [0, 1].map(|side: usize| direction(&connection.directions[side]));
+        compare(&format!("{file}: {ends}, there"), values.get("there"), &there);
+        compare(&format!("{file}: {ends}, back"), values.get("back"), &back);
+    }
 }
 
 #[track_caller]
@@ -77,7 +212,8 @@ fn check(file: &str) {
         meter.observe(at, Link::Ethernet, captured, octets.len());
     }
     let total = meter.finish();
-    let values: BTreeMap<&str, u64> = total.measures.values().into_iter().collect();
+    let values = total.measures.values();
+    let values: BTreeMap<&str, u64> = values.iter().map(|(n, v)| (n.as_ref(), *v)).collect();
     for (name, expected) in numbers(&case, "measures") {
         let measured = values.get(name.as_str());
         assert_eq!(measured, Some(&expected), "{file}: {name}");
@@ -88,6 +224,8 @@ fn check(file: &str) {
         .map(|(class, name, times)| (format!("{}: {name}", class.name()), times))
         .collect();
     assert_eq!(oddities, numbers(&case, "oddities"), "{file}: oddities");
+    hosts(file, &case, &meter);
+    connections(file, &case, &meter);
 }
 
 #[test]

@@ -3,6 +3,8 @@
 
 mod capture;
 mod cases;
-
+mod entry;
+mod every_capture;
 mod hostile;
 mod ncc84;
+mod streams;

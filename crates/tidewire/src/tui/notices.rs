@@ -147,10 +147,10 @@ mod tests {
     fn the_meters_oddities_are_told_second_by_second() {
         let origin = Instant::from_nanos(100 * SECOND);
         let mut notices = Notices::new(origin);
-        let ip = [2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0, 0, 0];
+        let arp = [2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 6, 0, 0];
         // A length of 255 where there is nothing.
         let broken = [2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0, 255];
-        for (second, octets) in [(100, &ip[..]), (101, &broken), (101, &broken), (103, &ip)] {
+        for (second, octets) in [(100, &arp[..]), (101, &broken), (101, &broken), (103, &arp)] {
             let at = Instant::from_nanos(second * SECOND);
             notices.observe(at, Link::Ethernet, octets, octets.len());
         }

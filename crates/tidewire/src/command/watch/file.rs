@@ -101,7 +101,7 @@ fn bar(octets: u64) -> ProgressBar {
 
 /// Says which frames the meter could do no more with than count them as foreign.
 fn remark_on_links(capture: &Capture, name: &str, output: &Output) {
-    let foreign = |link: &Link| *link != Link::Ethernet;
+    let foreign = |link: &Link| !link.is_read();
     let links: BTreeSet<Link> =
         capture.interfaces().iter().map(|interface| interface.link).filter(foreign).collect();
     for link in links {

@@ -1,6 +1,7 @@
 //! `tidewire watch`: the meter, or the monitor, on a capture file or on a live port. Nothing is ever
 //! sent.
 
+mod detail;
 mod file;
 mod live_port;
 mod monitor;
@@ -81,6 +82,7 @@ fn conclude(heard: Heard, meter: &mut Meter, teller: &mut Teller<'_>) -> anyhow:
         None => teller.intervals(meter)?,
     }
     teller.total(&total)?;
+    teller.who(meter)?;
     let error = match (&failure, interrupted) {
         (Some(failure), _) => Some(failure.to_string()),
         (None, true) => Some("interrupted".to_owned()),

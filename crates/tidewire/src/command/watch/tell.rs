@@ -1,5 +1,8 @@
 //! What a meter found, as lines on a terminal or as NDJSON.
+//!
+//! Left out of the lines, and not of NDJSON: connections and hosts beyond the busiest.
 
+use super::detail::{self, Busiest, ConnectionRecord};
 use crate::calendar;
 use crate::output::Output;
 use crate::quantity::{significant, trimmed};
@@ -7,7 +10,7 @@ use crate::table::{Align, Table};
 use bench::scenario::Span;
 use meter::metric::{Basis, Metric, metrics};
 use meter::oddity::Oddities;
-use meter::{Meter, Report, Settings};
+use meter::{Connection, Host, Meter, Report, Settings};
 use serde::{Serialize, Serializer};
 use std::io;
 use wire::time::{Instant, nanos};
@@ -18,6 +21,7 @@ pub(super) struct Teller<'a> {
     output: &'a Output,
     settings: Settings,
     has_heading: bool,
+    busiest: Busiest,
 }
 
 /// How it ended.
@@ -48,6 +52,12 @@ enum Record<'a> {
         measures: Named<'a, u64>,
         metrics: Named<'a, Option<f64>>,
     },
+    Host {
+        host: Option<String>,
+        sent: Named<'a, u64>,
+        received: Named<'a, u64>,
+    },
+    Connection(Box<ConnectionRecord>),
     End {
         complete: bool,
         frames: u64,
@@ -58,7 +68,7 @@ enum Record<'a> {
 }
 
 /// Values under their names, in their own order.
-struct Named<'a, T>(Vec<(std::borrow::Cow<'a, str>, T)>);
+pub(super) struct Named<'a, T>(pub(super) Vec<(std::borrow::Cow<'a, str>, T)>);
 
 impl<T: Serialize> Serialize for Named<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -67,8 +77,7 @@ impl<T: Serialize> Serialize for Named<'_, T> {
 }
 
 fn measures(report: &Report) -> Named<'static, u64> {
-    let values = report.measures.values().into_iter();
-    Named(values.map(|(name, value)| (name.into(), value)).collect())
+    Named(report.measures.values())
 }
 
 fn metric_values(metrics: &[Metric]) -> Named<'static, Option<f64>> {
@@ -88,7 +97,7 @@ pub(super) fn end_with(total: &mut Report, last: &Report, channel: BitRate) {
 
 impl<'a> Teller<'a> {
     pub(super) const fn new(output: &'a Output, settings: Settings) -> Self {
-        Self { output, settings, has_heading: false }
+        Self { output, settings, has_heading: false, busiest: Busiest::new() }
     }
 
     pub(super) const fn settings(&self) -> &Settings {
@@ -100,7 +109,7 @@ impl<'a> Teller<'a> {
         while let Some(report) = meter.take_interval() {
             self.interval(&report)?;
         }
-        Ok(())
+        self.connections(meter)
     }
 
     /// Tells one interval.
@@ -155,7 +164,48 @@ impl<'a> Teller<'a> {
         self.output.line(format_args!("\ntotal of {count} interval{plural}, {seconds} s\n"))?;
         self.output.line(measure_table(total))?;
         self.output.line(format_args!("\n{}", kind_table(total)))?;
-        self.output.line(format_args!("\n{}", metric_table(total)))
+        self.output.line(format_args!("\n{}", metric_table(total)))?;
+        if let Some(table) = detail::delay_table(total) {
+            self.output.line(format_args!("\n{table}"))?;
+        }
+        Ok(())
+    }
+
+    /// Keeps connections that the meter forgets.
+    pub(super) fn connections(&mut self, meter: &mut Meter) -> io::Result<()> {
+        while let Some(connection) = meter.take_connection() {
+            self.connection(connection)?;
+        }
+        Ok(())
+    }
+
+    fn connection(&mut self, connection: Connection) -> io::Result<()> {
+        let record = Record::Connection(Box::new(ConnectionRecord::of(&connection)));
+        self.output.record(&record)?;
+        self.busiest.add(connection);
+        Ok(())
+    }
+
+    /// Tells of every host and every connection there was.
+    pub(super) fn who(&mut self, meter: &mut Meter) -> io::Result<()> {
+        self.connections(meter)?;
+        let known: Vec<Connection> = meter.each_connection().collect();
+        for connection in known {
+            self.connection(connection)?;
+        }
+        let hosts: Vec<Host> = meter.each_host().collect();
+        for host in &hosts {
+            self.output.record(&Record::Host {
+                host: host.address.map(|address| address.to_string()),
+                sent: Named(host.sent.values()),
+                received: Named(host.received.values()),
+            })?;
+        }
+        if self.output.json || hosts.is_empty() {
+            return Ok(());
+        }
+        self.output.line(format_args!("\n{}", detail::host_table(hosts)))?;
+        self.output.line(format_args!("\n{}", self.busiest.table()))
     }
 
     /// Tells what was odd and how it ended.

@@ -1,0 +1,161 @@
+//! Hosts: whoever sends or receives TPDUs, and what each sent and received.
+//!
+//! A host is a station with its NSAP, or an internet address. Its address is kept once, under a
+//! number. Addresses are kept up to a limit; what the hosts beyond a smaller one sent and received
+//! counts together.
+
+use crate::measure::Traffic;
+use crate::sight::Tpdu;
+use core::fmt;
+use core::hash::{BuildHasher, Hash, Hasher};
+use core::net::Ipv6Addr;
+use foldhash::fast::FixedState;
+use hashbrown::HashTable;
+use wire::addr::{Mac, Nsap};
+
+/// Who sends or receives TPDUs.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Address {
+    /// A station of a LAN.
+    Station {
+        /// Its address on the LAN.
+        mac: Mac,
+        /// The network entity's user; empty with the inactive network layer.
+        nsap: Nsap,
+    },
+    /// A host of an internet; one of IPv4 in its mapped form.
+    Internet(Ipv6Addr),
+}
+
+impl Address {
+    /// The station, where it is one.
+    #[must_use]
+    pub const fn mac(&self) -> Option<Mac> {
+        match self {
+            Self::Station { mac, .. } => Some(*mac),
+            Self::Internet(_) => None,
+        }
+    }
+}
+
+impl Hash for Address {
+    /// One word where there is no NSAP, as on a LAN without network layer; two of an internet.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match self {
+            Self::Station { mac: Mac([a, b, c, d, e, f]), nsap } => {
+                state.write_u64(u64::from_be_bytes([*a, *b, *c, *d, *e, *f, 0, 0]));
+                if !nsap.octets().is_empty() {
+                    state.write(nsap.octets());
+                }
+            }
+            Self::Internet(address) => state.write_u128(address.to_bits()),
+        }
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Station { mac, nsap } if nsap.octets().is_empty() => mac.fmt(f),
+            Self::Station { mac, nsap } => write!(f, "{mac}/{nsap}"),
+            Self::Internet(address) => match address.to_ipv4_mapped() {
+                Some(address) => address.fmt(f),
+                None => address.fmt(f),
+            },
+        }
+    }
+}
+
+/// What a host sent and received since measuring began.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Host {
+    /// Who it is; none of the hosts beyond the limit, which are counted together.
+    pub address: Option<Address>,
+    /// What it sent.
+    pub sent: Traffic,
+    /// What was sent to it.
+    pub received: Traffic,
+}
+
+/// A host's number.
+pub(crate) type HostNumber = u32;
+
+/// Addresses kept for each host that has measures of its own.
+const ADDRESSES_PER_HOST: usize = 64;
+
+/// All hosts.
+#[derive(Clone, Debug)]
+pub(crate) struct Hosts {
+    /// Looked up only, never iterated, so its order cannot show.
+    index: HashTable<HostNumber>,
+    state: FixedState,
+    addresses: Vec<Address>,
+    measured: Vec<[Traffic; 2]>,
+    others: [Traffic; 2],
+    maximum: usize,
+    bounds: [u64; 9],
+}
+
+impl Hosts {
+    pub(crate) fn new(maximum: usize, bounds: [u64; 9], seed: u64) -> Self {
+        Self {
+            index: HashTable::new(),
+            state: FixedState::with_seed(seed),
+            addresses: Vec::new(),
+            measured: Vec::new(),
+            others: [Traffic::new(bounds), Traffic::new(bounds)],
+            maximum: maximum.clamp(1, 1 << 24),
+            bounds,
+        }
+    }
+
+    /// The number of a host, which it is given now if it has none; none where there is no room.
+    pub(crate) fn number(&mut self, address: Address) -> Option<HostNumber> {
+        let hash = self.state.hash_one(address);
+        let addresses = &self.addresses;
+        if let Some(found) =
+            self.index.find(hash, |number| addresses.get(*number as usize) == Some(&address))
+        {
+            return Some(*found);
+        }
+        if self.addresses.len() >= self.maximum * ADDRESSES_PER_HOST {
+            return None;
+        }
+        let number = HostNumber::try_from(self.addresses.len()).ok()?;
+        self.addresses.push(address);
+        let (addresses, state) = (&self.addresses, &self.state);
+        self.index.insert_unique(hash, number, |number| {
+            addresses.get(*number as usize).map_or(0, |address| state.hash_one(address))
+        });
+        if self.measured.len() < self.maximum {
+            self.measured.push([Traffic::new(self.bounds), Traffic::new(self.bounds)]);
+        }
+        Some(number)
+    }
+
+    /// The address under a number that was given.
+    pub(crate) fn address(&self, number: HostNumber) -> Address {
+        *self.addresses.get(number as usize).expect("a number that was given has an address")
+    }
+
+    /// Counts a TPDU from one host to another; a host without a number is one of the others.
+    pub(crate) fn observe(&mut self, ends: [Option<HostNumber>; 2], tpdu: &Tpdu) {
+        for (way, end) in ends.into_iter().enumerate() {
+            let own = end.and_then(|number| self.measured.get_mut(number as usize));
+            own.unwrap_or(&mut self.others)[way].observe(tpdu);
+        }
+    }
+
+    /// Each host, in the order in which they were met; those beyond the limit as one at the end.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Host> {
+        let own = self.measured.iter().zip(&self.addresses).map(|(traffic, address)| {
+            let [sent, received] = traffic.clone();
+            Host { address: Some(*address), sent, received }
+        });
+        let others = (self.addresses.len() > self.measured.len()).then(|| {
+            let [sent, received] = self.others.clone();
+            Host { address: None, sent, received }
+        });
+        own.chain(others)
+    }
+}

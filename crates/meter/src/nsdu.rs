@@ -1,0 +1,42 @@
+//! The TPDUs of an NSDU, one after the other, each to its connection and its measures.
+
+use crate::oddity::Class;
+use crate::sight::Sight;
+use crate::track::{Discarded, Passage, Sink, Tracker};
+use wire::tp;
+
+/// Takes notice of an NSDU of which the front is at hand and so many octets behind it are not; the
+/// flag tells whether it was the capture that left them out.
+pub(crate) fn observe(
+    tracker: &mut Tracker,
+    passage: Passage,
+    octets: &[u8],
+    (missing_octets, is_cut): (usize, bool),
+    sink: &mut Sink<'_>,
+) {
+    // Octets not at hand belong to the last TPDU, if it is one that reaches to the end.
+    let mut unaccounted_octets = missing_octets;
+    for raw in tp::tpdus(octets) {
+        let raw = match raw {
+            Ok(raw) => raw,
+            Err(_) if missing_octets > 0 => break,
+            Err(complaint) => {
+                sink.oddities.count(Class::Malformed, complaint.field);
+                break;
+            }
+        };
+        let missing = if raw.kind.may_carry_data() { unaccounted_octets } else { 0 };
+        unaccounted_octets -= missing;
+        match tracker.observe(passage, &raw, missing, sink) {
+            Ok(tpdu) => sink.measures.observe(&Sight::Tpdu(tpdu)),
+            Err(Discarded::Malformed(complaint)) => {
+                sink.oddities.count(Class::Malformed, complaint.field);
+            }
+            Err(Discarded::BadChecksum) => sink.oddities.count(Class::Transport, "bad checksum"),
+        }
+    }
+    if is_cut && missing_octets > 0 {
+        let what = if unaccounted_octets > 0 { "TPDU header" } else { "user data" };
+        sink.oddities.count(Class::Truncated, what);
+    }
+}

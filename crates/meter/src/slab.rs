@@ -1,0 +1,212 @@
+//! Things in numbered places, strung together by when they were heard: the longest silent goes first.
+//!
+//! Hearing of a thing moves it along the string once in each second, so that busy things cost one
+//! write each time; the order is exact but for that second.
+
+use wire::time::Instant;
+
+/// Where a thing stands.
+pub(crate) type Place = u32;
+
+/// No place: the end of the string, and of the free places.
+const NOWHERE: Place = Place::MAX;
+/// Places are numbered with so many bits at the most, so that an index may use the others.
+pub(crate) const PLACE_BITS: u32 = 29;
+
+/// The second in which it is; wraps after 136 years.
+const fn seconds(at: Instant) -> u32 {
+    (at.as_nanos() / 1_000_000_000) as u32
+}
+
+#[derive(Clone, Debug)]
+struct Slot<T> {
+    value: Option<T>,
+    heard: Instant,
+    /// In which second it was put where it stands on the string.
+    linked_seconds: u32,
+    /// The next one heard before this one; of a free place, the next free one.
+    older: Place,
+    /// The next one heard after this one.
+    newer: Place,
+}
+
+/// Things, up to so many of them.
+#[derive(Clone, Debug)]
+pub(crate) struct Slab<T> {
+    slots: Vec<Slot<T>>,
+    free: Place,
+    oldest: Place,
+    newest: Place,
+    count: usize,
+    maximum: usize,
+}
+
+impl<T> Slab<T> {
+    /// Octets of a place and the thing in it.
+    #[cfg(test)]
+    pub(crate) const SLOT_OCTETS: usize = size_of::<Slot<T>>();
+
+    /// Room for so many things.
+    pub(crate) fn new(maximum: usize) -> Self {
+        let maximum = maximum.clamp(1, (1 << PLACE_BITS) - 1);
+        Self {
+            slots: Vec::new(),
+            free: NOWHERE,
+            oldest: NOWHERE,
+            newest: NOWHERE,
+            count: 0,
+            maximum,
+        }
+    }
+
+    /// How many things there are.
+    pub(crate) const fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Whether there is no room for another.
+    pub(crate) const fn is_full(&self) -> bool {
+        self.count >= self.maximum
+    }
+
+    /// The thing in this place, if there is one.
+    pub(crate) fn get(&self, place: Place) -> Option<&T> {
+        self.slots.get(place as usize)?.value.as_ref()
+    }
+
+    /// The thing in a place that is known to be taken.
+    pub(crate) fn at(&mut self, place: Place) -> &mut T {
+        let slot = self.slots.get_mut(place as usize).and_then(|slot| slot.value.as_mut());
+        slot.expect("a place found in an index is taken")
+    }
+
+    /// Each thing, in the order of their places.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&T, Instant)> {
+        self.slots.iter().filter_map(|slot| slot.value.as_ref().map(|value| (value, slot.heard)))
+    }
+
+    /// Every place that has been taken, whether it still is or not.
+    pub(crate) fn places(&self) -> core::ops::Range<Place> {
+        0..self.slots.len() as Place
+    }
+
+    /// When the thing in this place was heard last.
+    pub(crate) fn heard(&self, place: Place) -> Instant {
+        self.slots.get(place as usize).map_or(Instant::ZERO, |slot| slot.heard)
+    }
+
+    /// Puts a thing in a place, heard now. To be called where there is room.
+    pub(crate) fn insert(&mut self, value: T, at: Instant) -> Place {
+        let slot = Slot {
+            value: Some(value),
+            heard: at,
+            linked_seconds: seconds(at),
+            older: NOWHERE,
+            newer: NOWHERE,
+        };
+        self.count += 1;
+        let place = self.free;
+        let place = if let Some(free) = self.slots.get_mut(place as usize) {
+            self.free = free.older;
+            *free = slot;
+            place
+        } else {
+            self.slots.push(slot);
+            Place::try_from(self.slots.len() - 1).expect("the maximum fits a place")
+        };
+        self.link(place);
+        place
+    }
+
+    /// Takes a thing out of its place.
+    pub(crate) fn remove(&mut self, place: Place) -> Option<T> {
+        let value = self.slots.get_mut(place as usize)?.value.take()?;
+        self.unlink(place);
+        self.slots[place as usize].older = self.free;
+        self.free = place;
+        self.count -= 1;
+        Some(value)
+    }
+
+    /// Notes that the thing in this place was heard.
+    pub(crate) fn touch(&mut self, place: Place, at: Instant) {
+        let Some(slot) = self.slots.get_mut(place as usize) else { return };
+        slot.heard = at;
+        if slot.linked_seconds != seconds(at) {
+            slot.linked_seconds = seconds(at);
+            self.unlink(place);
+            self.link(place);
+        }
+    }
+
+    /// The one longest silent.
+    pub(crate) const fn oldest(&self) -> Option<Place> {
+        if self.oldest == NOWHERE { None } else { Some(self.oldest) }
+    }
+
+    /// The one longest silent, if it was not heard since `before`.
+    pub(crate) fn expired(&self, before: Instant) -> Option<Place> {
+        self.oldest().filter(|place| self.heard(*place) < before)
+    }
+
+    fn unlink(&mut self, place: Place) {
+        let Some(Slot { older, newer, .. }) = self.slots.get(place as usize) else { return };
+        let (older, newer) = (*older, *newer);
+        match self.slots.get_mut(older as usize) {
+            Some(slot) => slot.newer = newer,
+            None => self.oldest = newer,
+        }
+        match self.slots.get_mut(newer as usize) {
+            Some(slot) => slot.older = older,
+            None => self.newest = older,
+        }
+    }
+
+    fn link(&mut self, place: Place) {
+        let newest = self.newest;
+        if let Some(slot) = self.slots.get_mut(place as usize) {
+            (slot.older, slot.newer) = (newest, NOWHERE);
+        }
+        match self.slots.get_mut(newest as usize) {
+            Some(slot) => slot.newer = place,
+            None => self.oldest = place,
+        }
+        self.newest = place;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Instant {
+        Instant::from_nanos(millis * 1_000_000)
+    }
+
+    #[test]
+    fn the_longest_silent_is_the_oldest_to_within_a_second() {
+        let mut slab = Slab::new(8);
+        let first = slab.insert('a', at(0));
+        let second = slab.insert('b', at(100));
+        slab.touch(first, at(900));
+        assert_eq!(slab.oldest(), Some(first), "within a second it stays where it is");
+        assert_eq!(slab.heard(first), at(900));
+        slab.touch(first, at(1_000));
+        assert_eq!(slab.oldest(), Some(second));
+        assert_eq!(slab.expired(at(100)), None);
+        assert_eq!(slab.expired(at(101)), Some(second));
+    }
+
+    #[test]
+    fn a_place_that_is_free_is_taken_again() {
+        let mut slab = Slab::new(2);
+        let first = slab.insert('a', at(0));
+        slab.insert('b', at(1));
+        assert!(slab.is_full());
+        assert_eq!(slab.remove(first), Some('a'));
+        assert_eq!((slab.remove(first), slab.get(first), slab.count()), (None, None, 1));
+        assert_eq!(slab.insert('c', at(2)), first);
+        let all: String = slab.iter().map(|(value, _)| *value).collect();
+        assert_eq!(all, "cb");
+    }
+}

@@ -1,0 +1,292 @@
+//! One direction of a TCP connection: its octets in order, out of segments in any order.
+//!
+//! A segment beyond a gap is held until the gap is filled, or given up: once the receiver has
+//! acknowledged what is missing (it came past where nobody listened), or once too much is held. What
+//! is held is bounded for a direction and for all.
+
+use super::framer::{Found, Framer};
+use crate::sight::Order;
+use core::time::Duration;
+use std::collections::VecDeque;
+use wire::dissect::Piece;
+use wire::tcp::Flags;
+use wire::time::Instant;
+
+/// Octets held beyond a gap, of a direction.
+const HELD_OCTETS: usize = 1 << 16;
+/// Segments held beyond a gap, of a direction.
+const HELD_SEGMENTS: usize = 64;
+/// Within this time the same packet is a copy.
+const COPY: Duration = Duration::from_millis(10);
+/// Packets that are remembered to know copies by.
+const REMEMBERED: usize = 2;
+
+/// What tells a copy of a packet from a segment that is sent again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Print {
+    sequence: u32,
+    acknowledgement: u32,
+    octets: u32,
+    identification: u16,
+    checksum: u16,
+    window: u16,
+    flags: u8,
+}
+
+impl Print {
+    fn of(piece: &Piece<'_>) -> Self {
+        Self {
+            sequence: piece.sequence,
+            acknowledgement: piece.acknowledgement,
+            octets: (piece.octets.len() + piece.missing_octets) as u32,
+            identification: piece.identification,
+            checksum: piece.checksum,
+            window: piece.window,
+            flags: piece.flags.0,
+        }
+    }
+}
+
+/// A segment beyond a gap.
+#[derive(Clone, Debug)]
+struct Held {
+    sequence: u32,
+    octets: Box<[u8]>,
+    missing_octets: usize,
+}
+
+/// One direction.
+#[derive(Clone, Debug)]
+pub(super) struct Direction {
+    /// The number of the next octet; none before the first segment.
+    next: Option<u32>,
+    /// What its sender acknowledged of the other direction.
+    acknowledged: Option<u32>,
+    pub(super) framer: Framer,
+    prints: [(Print, Instant); REMEMBERED],
+    /// The number whose ACK ends a round trip, and when it began.
+    trip: Option<(u32, Instant)>,
+    /// In order of their numbers.
+    held: VecDeque<Held>,
+}
+
+/// How far `number` lies ahead of `from`; less than zero where it lies behind.
+const fn ahead(from: u32, number: u32) -> i32 {
+    number.wrapping_sub(from).cast_signed()
+}
+
+impl Direction {
+    /// A direction of which nothing was seen.
+    pub(super) fn new() -> Self {
+        Self {
+            next: None,
+            acknowledged: None,
+            framer: Framer::new(),
+            prints: [(Print::default(), Instant::MAX); REMEMBERED],
+            trip: None,
+            held: VecDeque::new(),
+        }
+    }
+
+    /// Whether this SYN begins another connection than the one that is known.
+    pub(super) fn is_begun_anew(&self, piece: &Piece<'_>) -> bool {
+        self.next.is_some_and(|next| {
+            let behind = next.wrapping_sub(piece.sequence.wrapping_add(1));
+            // The same SYN again comes before much was sent.
+            behind > HELD_OCTETS as u32 || (behind > 0 && !self.held.is_empty())
+        })
+    }
+
+    /// Whether the same packet passed a moment ago; it is remembered.
+    pub(super) fn is_copy(&mut self, at: Instant, piece: &Piece<'_>) -> bool {
+        let print = Print::of(piece);
+        let known = |(known, since): &(Print, Instant)| {
+            *known == print && *since != Instant::MAX && at.since(*since) < COPY
+        };
+        if self.prints.iter().any(known) {
+            return true;
+        }
+        self.prints.rotate_right(1);
+        self.prints[0] = (print, at);
+        false
+    }
+
+    /// Takes notice that its sender acknowledged octets of the other direction.
+    pub(super) fn acknowledges(&mut self, piece: &Piece<'_>) {
+        if piece.flags.has(Flags::ACK) {
+            let number = piece.acknowledgement;
+            if self.acknowledged.is_none_or(|known| ahead(known, number) > 0) {
+                self.acknowledged = Some(number);
+            }
+        }
+    }
+
+    /// What its sender acknowledged of the other direction.
+    pub(super) const fn acknowledged(&self) -> Option<u32> {
+        self.acknowledged
+    }
+
+    /// Takes notice that its receiver acknowledged octets; how long after they passed, where that is
+    /// measured.
+    pub(super) fn is_acknowledged(&mut self, at: Instant, number: u32) -> Option<Duration> {
+        let (edge, since) = self.trip?;
+        if ahead(edge, number) < 0 {
+            return None;
+        }
+        self.trip = None;
+        Some(at.since(since))
+    }
+
+    /// What a segment is beside what went before.
+    pub(super) fn order(&self, piece: &Piece<'_>) -> Order {
+        let octets = (piece.octets.len() + piece.missing_octets) as u32;
+        let Some(next) = self.next else { return Order::Next };
+        let before = ahead(next, piece.sequence);
+        let is_silent = !piece.flags.has(Flags::SYN)
+            && !piece.flags.has(Flags::FIN)
+            && !piece.flags.has(Flags::RST);
+        if before == -1 && octets <= 1 && is_silent {
+            return Order::KeepAlive;
+        }
+        if piece.flags.has(Flags::SYN) || octets == 0 {
+            return if before < 0 && !is_silent { Order::Again } else { Order::Next };
+        }
+        let end = ahead(next, piece.sequence.wrapping_add(octets));
+        match (before, end) {
+            (0.., _) if before > 0 => Order::Ahead,
+            (_, ..=0) => Order::Again,
+            _ if !self.held.is_empty() => Order::Late,
+            _ => Order::Next,
+        }
+    }
+
+    /// Notes that octets of a segment were sent before, so that no round trip is taken of them.
+    pub(super) const fn forget_trip(&mut self) {
+        self.trip = None;
+    }
+
+    /// Takes the octets of a segment, and hands on what is in order; how many more octets are held
+    /// than before.
+    pub(super) fn take(
+        &mut self,
+        at: Instant,
+        piece: &Piece<'_>,
+        peer_acknowledged: Option<u32>,
+        context: (bool, bool),
+        found: &mut dyn FnMut(Found<'_>),
+    ) -> isize {
+        let before = self.held_octets();
+        let syn = u32::from(piece.flags.has(Flags::SYN));
+        let sequence = piece.sequence.wrapping_add(syn);
+        let octets = (piece.octets.len() + piece.missing_octets) as u32;
+        let next = *self.next.get_or_insert(sequence);
+        if octets > 0 {
+            let gap = ahead(next, sequence);
+            if gap <= 0 {
+                let seen = gap.unsigned_abs() as usize;
+                self.deliver(piece.octets, piece.missing_octets, seen, context, found);
+                if gap == 0 && self.trip.is_none() {
+                    self.trip = Some((sequence.wrapping_add(octets), at));
+                }
+            } else {
+                self.hold(sequence, piece);
+                let is_lost = peer_acknowledged.is_some_and(|number| ahead(next, number) > 0);
+                if is_lost {
+                    self.give_up(context, found);
+                }
+            }
+            self.release(context, found);
+        }
+        while self.held_octets() > HELD_OCTETS || self.held.len() > HELD_SEGMENTS {
+            self.give_up(context, found);
+        }
+        self.held_octets().cast_signed() - before.cast_signed()
+    }
+
+    /// Takes notice that its receiver has octets that were not seen here; how many fewer are held.
+    pub(super) fn has_arrived(
+        &mut self,
+        number: u32,
+        context: (bool, bool),
+        found: &mut dyn FnMut(Found<'_>),
+    ) -> isize {
+        if self.held.is_empty() {
+            return 0;
+        }
+        let before = self.held_octets();
+        while self.next.is_some_and(|next| ahead(next, number) > 0) && !self.held.is_empty() {
+            self.give_up(context, found);
+        }
+        self.held_octets().cast_signed() - before.cast_signed()
+    }
+
+    /// Gives up every gap; how many fewer octets are held.
+    pub(super) fn flush(
+        &mut self,
+        context: (bool, bool),
+        found: &mut dyn FnMut(Found<'_>),
+    ) -> isize {
+        let before = self.held_octets();
+        while !self.held.is_empty() {
+            self.give_up(context, found);
+        }
+        -before.cast_signed()
+    }
+
+    /// Octets that are held.
+    pub(super) fn held_octets(&self) -> usize {
+        self.held.iter().map(|held| held.octets.len()).sum()
+    }
+
+    /// Hands on octets of which the first `seen` went by before.
+    fn deliver(
+        &mut self,
+        octets: &[u8],
+        missing_octets: usize,
+        seen: usize,
+        context: (bool, bool),
+        found: &mut dyn FnMut(Found<'_>),
+    ) {
+        let total = octets.len() + missing_octets;
+        if seen >= total {
+            return;
+        }
+        let new = octets.get(seen..).unwrap_or_default();
+        self.framer.push(new, context, found);
+        let missing = total - seen - new.len();
+        self.framer.skip(missing, found);
+        let next = self.next.get_or_insert(0);
+        *next = next.wrapping_add((total - seen) as u32);
+    }
+
+    fn hold(&mut self, sequence: u32, piece: &Piece<'_>) {
+        let place = self.held.partition_point(|held| ahead(held.sequence, sequence) > 0);
+        let is_known = self.held.get(place).is_some_and(|held| {
+            held.sequence == sequence && held.octets.len() >= piece.octets.len()
+        });
+        if !is_known {
+            let octets = piece.octets.into();
+            let held = Held { sequence, octets, missing_octets: piece.missing_octets };
+            self.held.insert(place, held);
+        }
+    }
+
+    /// Hands on what no gap separates any more.
+    fn release(&mut self, context: (bool, bool), found: &mut dyn FnMut(Found<'_>)) {
+        let Some(mut next) = self.next else { return };
+        while let Some(held) = self.held.pop_front_if(|held| ahead(next, held.sequence) <= 0) {
+            let seen = ahead(next, held.sequence).unsigned_abs() as usize;
+            self.deliver(&held.octets, held.missing_octets, seen, context, found);
+            next = self.next.unwrap_or(next);
+        }
+    }
+
+    /// Stops waiting for the octets before the first segment held.
+    fn give_up(&mut self, context: (bool, bool), found: &mut dyn FnMut(Found<'_>)) {
+        let (Some(next), Some(first)) = (self.next, self.held.front()) else { return };
+        let gap = ahead(next, first.sequence).unsigned_abs() as usize;
+        self.next = Some(first.sequence);
+        self.framer.skip(gap, found);
+        self.release(context, found);
+    }
+}

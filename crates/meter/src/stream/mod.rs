@@ -1,0 +1,392 @@
+//! TCP streams and the TPKTs in them.
+//!
+//! Every TCP connection is followed: by its two sockets, forgotten by age. Those that turn out to
+//! carry TPKTs, on whatever port, hand their TPDUs on, each once, however often TCP sent it. What is
+//! kept of a stream is bounded: segments beyond a gap, and the front of a packet that is cut.
+//!
+//! Left out: windows and options of TCP.
+
+mod direction;
+mod framer;
+
+use crate::host::Address;
+use crate::measure::{Measure, Streams as Counts};
+use crate::oddity::Class;
+use crate::sight::{Between, Order, Segment, Sight};
+use crate::slab::{Place, Slab};
+use crate::track::{NetworkEnd, Party, Passage, Sink, Tracker};
+use core::hash::BuildHasher;
+use core::time::Duration;
+use direction::Direction;
+use foldhash::fast::FixedState;
+use framer::{Event, Found, Packet};
+use hashbrown::HashTable;
+use wire::addr::Socket;
+use wire::dissect::Piece;
+use wire::tcp::Flags;
+use wire::time::Instant;
+use wire::tp::Reference;
+
+/// Octets held beyond gaps, of all streams.
+const HELD_OCTETS: isize = 16 << 20;
+
+/// What was seen of a stream before it was known to carry TPKTs.
+#[derive(Clone, Copy, Debug)]
+struct Early {
+    counts: Counts,
+    /// When the SYN was seen; the end of time where it was not, or more than once.
+    syn: Instant,
+    /// When the SYN that answers was seen; likewise.
+    answer: Instant,
+    callee: Option<Duration>,
+    caller: Option<Duration>,
+}
+
+/// A TCP connection.
+#[derive(Clone, Debug)]
+struct Flow {
+    /// Its ends, the lower first.
+    ends: [Socket; 2],
+    /// What each sends.
+    directions: [Direction; 2],
+    /// Gone once it is known to carry TPKTs.
+    early: Option<Box<Early>>,
+    /// Whether PDUs of RDP may stand among the packets.
+    is_mixed: bool,
+    is_over: bool,
+    /// The reference of its last CR.
+    request: Option<Reference>,
+}
+
+impl Flow {
+    fn new(ends: [Socket; 2]) -> Self {
+        let early = Early {
+            counts: Counts::default(),
+            syn: Instant::MAX,
+            answer: Instant::MAX,
+            callee: None,
+            caller: None,
+        };
+        Self {
+            ends,
+            directions: [Direction::new(), Direction::new()],
+            early: Some(Box::new(early)),
+            is_mixed: false,
+            is_over: false,
+            request: None,
+        }
+    }
+
+    /// Whether nothing is held.
+    fn is_idle(&self) -> bool {
+        self.directions.iter().all(|direction| direction.held_octets() == 0)
+    }
+
+    /// What a direction has to know of the rest.
+    fn context(&self, way: usize) -> (bool, bool) {
+        (self.is_mixed, self.directions[1 - way].framer.is_recognised())
+    }
+
+    /// Counts a segment.
+    fn count(&mut self, segment: Segment, sink: &mut Sink<'_>) {
+        let sight = Sight::Segment(segment);
+        match &mut self.early {
+            Some(early) => early.counts.observe(&sight),
+            None => sink.measures.observe(&sight),
+        }
+    }
+
+    /// Notes that it carries TPKTs, and counts what went before.
+    fn recognise(&mut self, sink: &mut Sink<'_>) {
+        let Some(early) = self.early.take() else { return };
+        sink.measures.streams.add(&early.counts);
+        for (between, span) in
+            [(Between::CalleeHandshake, early.callee), (Between::CallerHandshake, early.caller)]
+        {
+            if let Some(span) = span {
+                sink.span(between, span);
+            }
+        }
+    }
+
+    /// Takes notice of the three segments with which it opens.
+    fn handshake(&mut self, at: Instant, flags: Flags) {
+        let Some(early) = &mut self.early else { return };
+        let first_or_never = |since: Instant| if since == Instant::MAX { at } else { Instant::MAX };
+        match (flags.has(Flags::SYN), flags.has(Flags::ACK)) {
+            (true, false) => early.syn = first_or_never(early.syn),
+            (true, true) => {
+                if early.syn != Instant::MAX && early.callee.is_none() {
+                    early.callee = Some(at.since(early.syn));
+                }
+                early.answer = first_or_never(early.answer);
+            }
+            (false, true) if early.answer != Instant::MAX && early.caller.is_none() => {
+                early.caller = Some(at.since(early.answer));
+            }
+            (false, _) => {}
+        }
+    }
+}
+
+/// All TCP connections.
+#[derive(Clone, Debug)]
+pub(crate) struct Streams {
+    /// Looked up only, never iterated, so its order cannot show.
+    index: HashTable<Place>,
+    state: FixedState,
+    slab: Slab<Flow>,
+    silence: Duration,
+    held_octets: isize,
+}
+
+fn party(socket: Socket) -> Party {
+    Party { address: Address::Internet(socket.address), port: socket.port }
+}
+
+fn hash(state: &FixedState, [first, second]: [Socket; 2]) -> u64 {
+    let ports = u64::from(first.port) << 16 | u64::from(second.port);
+    state.hash_one((first.address.to_bits(), second.address.to_bits(), ports))
+}
+
+impl Streams {
+    /// Follows up to so many connections, each until nothing was heard of it for `silence`.
+    pub(crate) fn new(maximum: usize, silence: Duration, seed: u64) -> Self {
+        Self {
+            index: HashTable::new(),
+            state: FixedState::with_seed(seed),
+            slab: Slab::new(maximum),
+            silence,
+            held_octets: 0,
+        }
+    }
+
+    /// Takes notice of a segment, and hands its TPDUs to `tracker`.
+    pub(crate) fn observe(
+        &mut self,
+        at: Instant,
+        piece: &Piece<'_>,
+        tracker: &mut Tracker,
+        sink: &mut Sink<'_>,
+    ) {
+        self.expire(at);
+        let is_swapped = piece.source > piece.destination;
+        let way = usize::from(is_swapped);
+        let ends = if is_swapped {
+            [piece.destination, piece.source]
+        } else {
+            [piece.source, piece.destination]
+        };
+        let place = self.find(at, ends, sink);
+        self.slab.touch(place, at);
+        let flow = self.slab.at(place);
+        let passage = Passage { at, from: party(piece.source), to: party(piece.destination) };
+        let has_begun_anew = flow.is_over || flow.directions[way].is_begun_anew(piece);
+        if piece.flags.has(Flags::SYN) && !piece.flags.has(Flags::ACK) && has_begun_anew {
+            let held = flow.directions.iter().map(Direction::held_octets).sum::<usize>();
+            self.held_octets -= held.cast_signed();
+            let over = core::mem::replace(flow, Flow::new(ends));
+            if !over.is_over {
+                tracker.network_ended(passage, over.request, NetworkEnd::BrokenOff, sink);
+            }
+        }
+        let more = segment(flow, way, piece, passage, tracker, sink);
+        self.held_octets += more;
+        if self.held_octets > HELD_OCTETS {
+            let flow = self.slab.at(place);
+            sink.oddities.count(Class::Meter, "segments given up for want of room");
+            for way in [0, 1] {
+                self.held_octets += flush(flow, way, at, tracker, sink);
+            }
+        }
+    }
+
+    /// Gives every gap up, so that what is held behind it counts.
+    pub(crate) fn finish(&mut self, tracker: &mut Tracker, sink: &mut Sink<'_>) {
+        for place in self.slab.places() {
+            if self.slab.get(place).is_none_or(|flow| flow.is_idle()) {
+                continue;
+            }
+            let at = self.slab.heard(place);
+            let flow = self.slab.at(place);
+            for way in [0, 1] {
+                self.held_octets += flush(flow, way, at, tracker, sink);
+            }
+        }
+    }
+
+    fn find(&mut self, at: Instant, ends: [Socket; 2], sink: &mut Sink<'_>) -> Place {
+        let hash_of = hash(&self.state, ends);
+        let slab = &self.slab;
+        let found =
+            self.index.find(hash_of, |place| slab.get(*place).is_some_and(|f| f.ends == ends));
+        if let Some(place) = found {
+            return *place;
+        }
+        if self.slab.is_full()
+            && let Some(oldest) = self.slab.oldest()
+        {
+            sink.oddities.count(Class::Meter, "TCP connection forgotten for want of room");
+            self.remove(oldest);
+        }
+        let place = self.slab.insert(Flow::new(ends), at);
+        let (slab, state) = (&self.slab, &self.state);
+        self.index.insert_unique(hash_of, place, |place| {
+            slab.get(*place).map_or(0, |flow| hash(state, flow.ends))
+        });
+        place
+    }
+
+    fn expire(&mut self, at: Instant) {
+        while let Some(place) = self.slab.expired(at.saturating_sub(self.silence)) {
+            self.remove(place);
+        }
+    }
+
+    fn remove(&mut self, place: Place) {
+        let Some(flow) = self.slab.remove(place) else { return };
+        let held = flow.directions.iter().map(Direction::held_octets).sum::<usize>();
+        self.held_octets -= held.cast_signed();
+        let hash = hash(&self.state, flow.ends);
+        if let Ok(entry) = self.index.find_entry(hash, |found| *found == place) {
+            entry.remove();
+        }
+    }
+}
+
+/// Takes notice of a segment of a flow; how many more octets are held than before.
+fn segment(
+    flow: &mut Flow,
+    way: usize,
+    piece: &Piece<'_>,
+    passage: Passage,
+    tracker: &mut Tracker,
+    sink: &mut Sink<'_>,
+) -> isize {
+    let at = passage.at;
+    let octets = (piece.octets.len() + piece.missing_octets) as u64;
+    if flow.directions[way].is_copy(at, piece) {
+        flow.count(Segment { octets, order: Order::Copy }, sink);
+        return 0;
+    }
+    flow.handshake(at, piece.flags);
+    let order = flow.directions[way].order(piece);
+    flow.directions[way].acknowledges(piece);
+    let mut held = 0;
+    if piece.flags.has(Flags::ACK) {
+        if let Some(span) = flow.directions[1 - way].is_acknowledged(at, piece.acknowledgement)
+            && flow.early.is_none()
+        {
+            sink.span(Between::RoundTrip, span);
+        }
+        held += arrived(flow, 1 - way, piece.acknowledgement, passage, tracker, sink);
+    }
+    if order != Order::KeepAlive {
+        let acknowledged = flow.directions[1 - way].acknowledged();
+        held += with_sink(flow, way, passage, tracker, sink, |direction, context, found| {
+            direction.take(at, piece, acknowledged, context, found)
+        });
+    }
+    if matches!(order, Order::Again | Order::Late) {
+        flow.directions[way].forget_trip();
+    }
+    flow.count(Segment { octets, order }, sink);
+    if flow.early.is_some() && octets > 0 {
+        sink.oddities.count(Class::Foreign, "TCP");
+    }
+    let is_reset = piece.flags.has(Flags::RST);
+    if (is_reset || piece.flags.has(Flags::FIN)) && !flow.is_over {
+        held += flush(flow, way, at, tracker, sink);
+        flow.is_over = true;
+        let is_orderly = !is_reset && flow.directions[way].framer.is_between();
+        let how = if is_orderly { NetworkEnd::Orderly } else { NetworkEnd::BrokenOff };
+        if flow.early.is_none() {
+            tracker.network_ended(passage, flow.request, how, sink);
+        }
+    }
+    held
+}
+
+/// The receiver of a direction has octets of it; how many more are held than before.
+fn arrived(
+    flow: &mut Flow,
+    way: usize,
+    number: u32,
+    passage: Passage,
+    tracker: &mut Tracker,
+    sink: &mut Sink<'_>,
+) -> isize {
+    let back = Passage { at: passage.at, from: passage.to, to: passage.from };
+    with_sink(flow, way, back, tracker, sink, |direction, context, found| {
+        direction.has_arrived(number, context, found)
+    })
+}
+
+/// Gives up every gap of a direction; how many more octets are held than before.
+fn flush(
+    flow: &mut Flow,
+    way: usize,
+    at: Instant,
+    tracker: &mut Tracker,
+    sink: &mut Sink<'_>,
+) -> isize {
+    let ends = flow.ends;
+    let passage = Passage { at, from: party(ends[way]), to: party(ends[1 - way]) };
+    with_sink(flow, way, passage, tracker, sink, |direction, context, found| {
+        direction.flush(context, found)
+    })
+}
+
+/// Does something to a direction, and deals with what is found thereby.
+fn with_sink(
+    flow: &mut Flow,
+    way: usize,
+    passage: Passage,
+    tracker: &mut Tracker,
+    sink: &mut Sink<'_>,
+    act: impl FnOnce(&mut Direction, (bool, bool), &mut dyn FnMut(Found<'_>)) -> isize,
+) -> isize {
+    let context = flow.context(way);
+    let mut is_recognised = false;
+    let (mut is_mixed, mut request) = (flow.is_mixed, flow.request);
+    let held = act(&mut flow.directions[way], context, &mut |found| match found {
+        Found::Packet(packet) => {
+            look_at(&packet, &mut is_mixed, &mut request);
+            let Packet { octets, missing_octets, is_cut } = packet;
+            crate::nsdu::observe(tracker, passage, octets, (missing_octets, is_cut), sink);
+        }
+        Found::Event(event) => {
+            let (class, what) = match event {
+                Event::Recognised => {
+                    is_recognised = true;
+                    return;
+                }
+                Event::LostStep => {
+                    tracker.interrupt(passage);
+                    (Class::Transport, "TPKT stream lost its step")
+                }
+                Event::FoundStep => (Class::Transport, "TPKT stream found its step"),
+                Event::ForeignPdu => (Class::Foreign, "RDP fast-path PDU"),
+                Event::Tls => (Class::Foreign, "TLS in place of TPKT"),
+            };
+            sink.oddities.count(class, what);
+        }
+    });
+    (flow.is_mixed, flow.request) = (is_mixed, request);
+    if is_recognised {
+        flow.recognise(sink);
+    }
+    held
+}
+
+/// Looks for signs of RDP, and for the reference of a CR.
+fn look_at(packet: &Packet<'_>, is_mixed: &mut bool, request: &mut Option<Reference>) {
+    match packet.octets {
+        // A class 0 DT with Connect-Initial or Connect-Response of T.125.
+        [2, 0xF0, 0x80, 0x7F, 0x65 | 0x66, ..] => *is_mixed = true,
+        [_, code, _, _, high, low, ..] if code & 0xF0 == 0xE0 => {
+            *request = Some(Reference(u16::from_be_bytes([*high, *low])));
+        }
+        _ => {}
+    }
+}
