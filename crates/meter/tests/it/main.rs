@@ -3,6 +3,7 @@
 
 mod capture;
 mod cases;
+mod corpus;
 mod entry;
 mod every_capture;
 mod hostile;

@@ -1,0 +1,89 @@
+//! The corpus of the fuzzer: scripts of TCP segments and frames, kept as they are made here.
+
+use crate::entry;
+use std::fs;
+use std::path::Path;
+
+const SYN: u8 = 0x02;
+const ACK: u8 = 0x10;
+const FIN: u8 = 0x11;
+/// From the calling socket to the called one, and back.
+const THERE: u8 = 4;
+const BACK: u8 = 1;
+
+/// A TCP segment 10 ms after the one before it.
+fn segment(ends: u8, flags: u8, sequence: u16, data: &[u8]) -> Vec<u8> {
+    let [high, low] = sequence.to_be_bytes();
+    let head = [1, ends, flags, high, low, 0, 10, u8::try_from(data.len()).unwrap()];
+    [&head[..], data].concat()
+}
+
+/// An Ethernet frame, `cut` ms after what was before it, with an octet missing for each 16 of them.
+fn frame(cut: u8, octets: &[u8]) -> Vec<u8> {
+    let head = [0, 0, 0, 0, 0, 0, cut, u8::try_from(octets.len()).unwrap()];
+    [&head[..], octets].concat()
+}
+
+/// A class 4 TPDU over LLC and the inactive subset, from station 1 to 2.
+fn class4(tpdu: &[u8]) -> Vec<u8> {
+    let stations = [2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1];
+    let length = [0, u8::try_from(4 + tpdu.len()).unwrap()];
+    [&stations[..], &length, &[0xFE, 0xFE, 3, 0], tpdu].concat()
+}
+
+/// CR and CC of class 0, and two DTs of which one ends a TSDU, each in its TPKT.
+const CR: [u8; 11] = [3, 0, 0, 11, 6, 0xE0, 0, 0, 0, 1, 0];
+const CC: [u8; 11] = [3, 0, 0, 11, 6, 0xD0, 0, 1, 0, 2, 0];
+const PART: [u8; 9] = [3, 0, 0, 9, 2, 0xF0, 0, 0x32, 0x01];
+const LAST: [u8; 9] = [3, 0, 0, 9, 2, 0xF0, 0x80, 0x32, 0x01];
+
+fn seeds() -> Vec<(&'static str, Vec<u8>)> {
+    let opened = [
+        segment(THERE, SYN, 0, &[]),
+        segment(BACK, SYN | ACK, 0, &[]),
+        segment(THERE, ACK, 1, &CR),
+        segment(BACK, ACK, 1, &CC),
+    ]
+    .concat();
+    let data = [segment(THERE, ACK, 12, &PART), segment(THERE, ACK, 21, &LAST)].concat();
+    let swapped = [segment(THERE, ACK, 21, &LAST), segment(THERE, ACK, 12, &PART)].concat();
+    let with = |parts: &[&[u8]]| [&[&opened[..]], parts].concat().concat();
+    let request = class4(&[6, 0xE1, 0, 0, 0, 1, 0x40]);
+    let confirmation = class4(&[6, 0xD1, 0, 1, 0, 2, 0x40]);
+    let numbered = class4(&[4, 0xF0, 0, 2, 0x80, 0xAA]);
+    let acknowledged = class4(&[4, 0x61, 0, 1, 1]);
+    vec![
+        ("data", with(&[&data])),
+        ("out-of-order", with(&[&swapped])),
+        ("twice", with(&[&data, &data])),
+        ("one-octet-segments", {
+            let octets = CR.iter().zip(1_u16..);
+            octets.flat_map(|(octet, at)| segment(THERE, ACK, at, &[*octet])).collect()
+        }),
+        ("gap-and-resynchronisation", with(&[&segment(THERE, ACK, 300, &LAST)])),
+        ("closed", with(&[&data, &segment(THERE, FIN, 30, &[]), &segment(BACK, FIN, 12, &[])])),
+        ("class4", [frame(1, &request), frame(1, &confirmation), frame(1, &numbered)].concat()),
+        (
+            "class4-twice",
+            [frame(1, &request), frame(9, &request), frame(1, &acknowledged)].concat(),
+        ),
+        ("class4-cut", [frame(1, &request), frame(0x21, &numbered)].concat()),
+    ]
+}
+
+#[test]
+fn the_corpus_begins_with_the_seeds_and_every_file_of_it_keeps_its_claims() {
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/meter"));
+    for (name, octets) in seeds() {
+        let path = folder.join(name);
+        if std::env::var_os("BLESS").is_some() {
+            fs::create_dir_all(folder).unwrap();
+            fs::write(&path, &octets).unwrap();
+        }
+        let found = fs::read(&path).unwrap_or_default();
+        assert_eq!(found, octets, "{} is not what this test makes", path.display());
+    }
+    for file in fs::read_dir(folder).unwrap() {
+        entry::script(&fs::read(file.unwrap().path()).unwrap());
+    }
+}
