@@ -1,36 +1,58 @@
-//! What is due when: a heap of deadlines, one per node.
+//! What is due when: a tournament of deadlines, one per node.
 //!
-//! A 4-ary heap in the order (time, sequence), in which every entry's place is known. A node has at
-//! most one entry, and moving it is one sift: no dead entries are left behind, so the heap never
-//! holds more than there are nodes. Ties fall to the node that was scheduled first.
+//! A winner tree in the order (time, sequence): each node has a leaf, and each inner place holds the
+//! earlier of the two below it, so that the first is at the root. Moving a deadline is one way up,
+//! as many matches as the tree is high, and without a branch that a processor could mispredict: a
+//! heap guesses at each level which child is less. No dead entries are left behind. Ties fall to the
+//! node that was scheduled first.
 
 use wire::time::Instant;
 
-/// Children of each entry.
-const ARITY: usize = 4;
-
-/// The place of a node that is not in the heap.
-const ABSENT: u32 = u32::MAX;
+/// Leaves of the smallest tree.
+const FEWEST_LEAVES: usize = 4;
 
 /// Deadlines of nodes, the earliest first.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Agenda {
-    heap: Vec<Entry>,
-    /// Where each node's entry lies in `heap`.
-    places: Vec<u32>,
+    /// The root is at 1, and the two below place p are at 2p and 2p + 1; leaves, as many as a power
+    /// of two, make up the second half.
+    tree: Vec<Entry>,
     sequence: u64,
+    scheduled: usize,
 }
 
-/// A deadline: the time in the upper 64 bits of the key, the sequence number in the lower.
+/// A deadline of a node.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    key: u128,
-    node: u32,
+    at: Instant,
+    /// Which deadline it is since the beginning; [`NEVER`] in the leaf of a node without one.
+    sequence: u64,
+    /// A whole word, and so is all else here: a move that reads more than was written at a time
+    /// waits.
+    node: usize,
 }
 
+/// The sequence number of what is not scheduled.
+const NEVER: u64 = u64::MAX;
+
 impl Entry {
-    fn at(self) -> Instant {
-        Instant::from_nanos((self.key >> 64) as u64)
+    const fn absent(node: usize) -> Self {
+        Self { at: Instant::MAX, sequence: NEVER, node }
+    }
+
+    const fn is_present(self) -> bool {
+        self.sequence != NEVER
+    }
+
+    /// The time in the upper 64 bits, the sequence number in the lower.
+    const fn key(self) -> u128 {
+        ((self.at.as_nanos() as u128) << 64) | self.sequence as u128
+    }
+}
+
+impl Default for Agenda {
+    fn default() -> Self {
+        Self::new(0)
     }
 }
 
@@ -38,97 +60,86 @@ impl Agenda {
     /// An empty agenda for nodes 0 to `nodes` - 1; higher ones may be added by scheduling them.
     #[must_use]
     pub fn new(nodes: usize) -> Self {
-        Self { heap: Vec::with_capacity(nodes), places: vec![ABSENT; nodes], sequence: 0 }
+        let leaves = nodes.next_power_of_two().max(FEWEST_LEAVES);
+        // Which node an inner place of an empty tree names does not matter.
+        let tree = (0..2 * leaves).map(|place| Entry::absent(place % leaves)).collect();
+        Self { tree, sequence: 0, scheduled: 0 }
     }
 
     /// Sets the node's deadline, or moves it; one that stays the same keeps its turn.
     pub fn schedule(&mut self, node: usize, at: Instant) {
-        if node >= self.places.len() {
-            self.places.resize(node + 1, ABSENT);
+        if node >= self.leaves() {
+            self.grow(node + 1);
         }
-        let place = self.places[node];
-        if place != ABSENT && self.heap[place as usize].at() == at {
-            return;
-        }
-        let key = (u128::from(at.as_nanos()) << 64) | u128::from(self.sequence);
-        self.sequence += 1;
-        let entry = Entry { key, node: node as u32 };
-        if place == ABSENT {
-            self.heap.push(entry);
-            self.rise(self.heap.len() - 1, entry);
+        let old = self.tree[self.leaves() + node];
+        if old.is_present() {
+            if old.at == at {
+                return;
+            }
         } else {
-            self.place(place as usize, entry);
+            self.scheduled += 1;
         }
+        self.enter(Entry { at, sequence: self.sequence, node });
+        self.sequence += 1;
     }
 
     /// Forgets the node's deadline, if it has one.
     pub fn cancel(&mut self, node: usize) {
-        let Some(place) = self.places.get_mut(node).filter(|place| **place != ABSENT) else {
-            return;
-        };
-        let hole = core::mem::replace(place, ABSENT) as usize;
-        let last = self.heap.pop().expect("a node with a place is in the heap");
-        if hole < self.heap.len() {
-            self.place(hole, last);
+        if node < self.leaves() && self.tree[self.leaves() + node].is_present() {
+            self.scheduled -= 1;
+            self.enter(Entry::absent(node));
         }
     }
 
     /// The earliest deadline and its node.
     #[must_use]
+    #[inline]
     pub fn first(&self) -> Option<(Instant, usize)> {
-        self.heap.first().map(|entry| (entry.at(), entry.node as usize))
+        let first = self.tree[1];
+        first.is_present().then_some((first.at, first.node))
     }
 
     /// How many nodes have a deadline.
     #[must_use]
     pub const fn len(&self) -> usize {
-        self.heap.len()
+        self.scheduled
     }
 
     /// Whether no node has a deadline.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.heap.is_empty()
+        self.scheduled == 0
     }
 
-    /// Puts `entry` where `hole` is, and then where it belongs.
-    fn place(&mut self, hole: usize, entry: Entry) {
-        if hole > 0 && entry.key < self.heap[(hole - 1) / ARITY].key {
-            self.rise(hole, entry);
-        } else {
-            self.sink(hole, entry);
+    const fn leaves(&self) -> usize {
+        self.tree.len() / 2
+    }
+
+    /// Puts the entry into its node's leaf, and plays the matches from there to the root.
+    fn enter(&mut self, entry: Entry) {
+        let mut place = self.leaves() + entry.node;
+        self.tree[place] = entry;
+        let Entry { mut at, mut sequence, mut node } = entry;
+        while place > 1 {
+            let other = self.tree[place ^ 1];
+            let earlier = other.key() < (Entry { at, sequence, node }).key();
+            // One by one, in registers: each is a conditional move.
+            at = if earlier { other.at } else { at };
+            sequence = if earlier { other.sequence } else { sequence };
+            node = if earlier { other.node } else { node };
+            place /= 2;
+            self.tree[place] = Entry { at, sequence, node };
         }
     }
 
-    fn rise(&mut self, mut hole: usize, entry: Entry) {
-        while hole > 0 {
-            let parent = (hole - 1) / ARITY;
-            if self.heap[parent].key <= entry.key {
-                break;
-            }
-            self.put(hole, self.heap[parent]);
-            hole = parent;
+    /// Makes room for so many nodes.
+    #[cold]
+    fn grow(&mut self, nodes: usize) {
+        let old = core::mem::replace(self, Self::new(nodes));
+        for entry in old.tree[old.leaves()..].iter().filter(|entry| entry.is_present()) {
+            self.enter(*entry);
         }
-        self.put(hole, entry);
-    }
-
-    fn sink(&mut self, mut hole: usize, entry: Entry) {
-        loop {
-            let first = hole * ARITY + 1;
-            let children = first..(first + ARITY).min(self.heap.len());
-            let Some(least) = children.min_by_key(|child| self.heap[*child].key) else { break };
-            if self.heap[least].key >= entry.key {
-                break;
-            }
-            self.put(hole, self.heap[least]);
-            hole = least;
-        }
-        self.put(hole, entry);
-    }
-
-    fn put(&mut self, place: usize, entry: Entry) {
-        self.heap[place] = entry;
-        self.places[entry.node as usize] = place as u32;
+        (self.sequence, self.scheduled) = (old.sequence, old.scheduled);
     }
 }
 
@@ -160,8 +171,9 @@ mod tests {
         let mut stream = stats::rng::Stream::named(SEED, "agenda");
         let mut agenda = Agenda::default();
         let mut model: BTreeMap<usize, (Instant, u64)> = BTreeMap::new();
-        for turn in 0..20_000 {
-            let node = stream.below(40) as usize;
+        for turn in 0..20_000_u64 {
+            // The tree grows on the way, as more nodes come.
+            let node = stream.below(1 + turn / 200) as usize;
             if stream.chance(0.3) {
                 agenda.cancel(node);
                 model.remove(&node);
