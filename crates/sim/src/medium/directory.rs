@@ -26,7 +26,7 @@ impl Directory {
         &self,
         source: usize,
         destination: Mac,
-    ) -> impl Iterator<Item = usize> {
+    ) -> impl DoubleEndedIterator<Item = usize> {
         let among = if destination.is_group() {
             &self.sorted[..]
         } else {

@@ -43,6 +43,11 @@ pub(super) struct Deference {
 }
 
 impl Deference {
+    /// What a station has heard whose last busy period is this carrier alone.
+    pub(super) const fn after(carrier: Carrier) -> Self {
+        Self { busy: Some((carrier.falls, carrier.own)) }
+    }
+
     /// The station hears the next carrier, in the order in which they rise.
     pub(super) fn hear(&mut self, carrier: Carrier, gap: Gap) {
         match self.busy {

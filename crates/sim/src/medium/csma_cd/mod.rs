@@ -53,6 +53,10 @@ pub struct CsmaCd {
     signals: Vec<Signal>,
     /// How many of `signals`, from the first, reach every station before any of the others.
     past: usize,
+    /// What stations heard of signals that are no longer kept, before those of `noted`.
+    heard: Heard,
+    /// Signals that are no longer kept, but may still matter to some station's deference.
+    noted: Vec<Signal>,
     due: Option<Due>,
     /// How many stations are sending, and since when there has been one.
     sending: (usize, Instant),
@@ -86,7 +90,7 @@ struct Entity {
     ready: Instant,
     /// When it will start, as far as is known.
     start: Instant,
-    /// What the station heard of signals that are no longer kept.
+    /// The station's own note of what it heard: see [`Heard::Apart`].
     deference: Deference,
     backoff: Stream,
 }
@@ -103,6 +107,20 @@ struct Signal {
     /// Whether the station is still sending.
     on: bool,
 }
+
+/// What the stations heard, as far back as they need to know.
+#[derive(Clone, Copy, Debug)]
+enum Heard {
+    /// Nothing that any of them still defers to.
+    Nothing,
+    /// Everybody's last busy period was this signal.
+    Alone(Signal),
+    /// Each entity's own note counts; everybody had heard all of it by then.
+    Apart(Instant),
+}
+
+/// So many signals are remembered for all stations together before each makes a note of its own.
+const NOTED: usize = 16;
 
 /// What happens next.
 #[derive(Clone, Copy, Debug)]
@@ -131,6 +149,18 @@ impl Signal {
         let jam = at.max(later(self.start, times.preamble));
         self.end = self.end.min(later(jam, times.jam));
         self.collided = true;
+    }
+
+    /// Whether every station hears it as a busy period of its own after `before`, and the longer one
+    /// to defer to.
+    ///
+    /// It holds everywhere if it holds where this signal comes from: on the way to any other place
+    /// `before` takes no longer directly than by way of there.
+    fn follows(&self, before: &Self, gap: Gap) -> bool {
+        let falls = before.as_heard_at(self.place).falls;
+        self.start > falls
+            && self.start >= later(falls, gap.part_1)
+            && self.end > later(falls, gap.whole)
     }
 
     /// When everybody has heard it to its end.
@@ -168,6 +198,8 @@ impl CsmaCd {
             waiting: Vec::new(),
             signals: Vec::new(),
             past: 0,
+            heard: Heard::Nothing,
+            noted: Vec::new(),
             due: None,
             sending: (0, Instant::ZERO),
             events: VecDeque::new(),
@@ -200,19 +232,40 @@ impl CsmaCd {
 
     /// When the station, which waits, will start to send if nobody else starts before.
     fn starts(&self, station: usize) -> Instant {
-        let Entity { deference, ready, .. } = &self.entities[station];
-        let carriers = self.carriers(self.signals.len(), station);
-        deference.start(*ready, &carriers, self.times.gap)
+        let (ready, gap) = (self.entities[station].ready, self.times.gap);
+        let deference = self.deference(station);
+        match self.signals.as_slice() {
+            [] => deference.start(ready, &[], gap),
+            [signal] => deference.start(ready, &[self.carrier(signal, station)], gap),
+            signals => deference.start(ready, &self.carriers(signals, station), gap),
+        }
     }
 
-    /// The first `count` signals as the station hears them, in the order in which they rise there.
-    fn carriers(&self, count: usize, station: usize) -> SmallVec<[Carrier; 4]> {
-        let mut carriers = SmallVec::new();
-        for signal in &self.signals[..count] {
-            carriers.push(self.carrier(signal, station));
+    /// What the station heard of signals that are no longer kept.
+    fn deference(&self, station: usize) -> Deference {
+        let mut deference = match &self.heard {
+            Heard::Nothing => Deference::default(),
+            Heard::Alone(signal) => Deference::after(self.carrier(signal, station)),
+            Heard::Apart(_) => self.entities[station].deference,
+        };
+        if !self.noted.is_empty() {
+            let carriers = self.carriers(&self.noted, station);
+            carriers.iter().for_each(|carrier| deference.hear(*carrier, self.times.gap));
         }
-        if count > 1 {
-            carriers.sort_unstable();
+        deference
+    }
+
+    /// These signals as the station hears them, in the order in which they rise there.
+    fn carriers(&self, signals: &[Signal], station: usize) -> SmallVec<[Carrier; 4]> {
+        let mut carriers: SmallVec<[Carrier; 4]> = SmallVec::new();
+        for signal in signals {
+            let mut place = carriers.len();
+            carriers.push(self.carrier(signal, station));
+            // Few are not in order already.
+            while place > 0 && carriers[place] < carriers[place - 1] {
+                carriers.swap(place, place - 1);
+                place -= 1;
+            }
         }
         carriers
     }
@@ -355,6 +408,13 @@ impl CsmaCd {
         self.statistics.sent += 1;
         self.statistics.carried += now.since(signal.start);
         let tapped = signal.as_heard_at(self.times.tap);
+        let mut recipients = station::destination(&frame)
+            .into_iter()
+            .flat_map(|destination| self.directory.recipients(source, destination));
+        let delivery = |station: usize, frame| {
+            let at = signal.as_heard_at(self.entities[station].place).falls;
+            Event::Delivery(Delivery { at, station, frame })
+        };
         self.events.push_back(Event::Passage(Passage {
             started: tapped.rises,
             at: tapped.falls,
@@ -362,13 +422,10 @@ impl CsmaCd {
             frame: frame.clone(),
             fate: Fate::Whole,
         }));
-        if let Some(destination) = station::destination(&frame) {
-            for recipient in self.directory.recipients(source, destination) {
-                let at = signal.as_heard_at(self.entities[recipient].place).falls;
-                let delivery = Delivery { at, station: recipient, frame: frame.clone() };
-                self.events.push_back(Event::Delivery(delivery));
-            }
-        }
+        // The last takes the frame itself.
+        let last = recipients.next_back();
+        self.events.extend(recipients.map(|recipient| delivery(recipient, frame.clone())));
+        self.events.extend(last.map(|recipient| delivery(recipient, frame)));
         self.tell(source, Transmission::Sent);
         self.turn_to_next(now, source);
     }
@@ -389,6 +446,8 @@ impl CsmaCd {
             // Nobody defers to them either: whoever waited for them has started.
             self.signals.clear();
             self.past = 0;
+            self.noted.clear();
+            self.heard = Heard::Nothing;
             return;
         }
         let count = if last <= now { self.signals.len() } else { self.past };
@@ -408,21 +467,43 @@ impl CsmaCd {
         }
     }
 
-    /// Notes for every station what it heard of the first `count` signals.
+    /// Notes the first `count` signals for what stations may still need to know of them.
+    ///
+    /// Mostly that is the last signal alone, which no station has to be asked about. All that was
+    /// noted reaches each station before what is noted later, so that one order serves for all.
     fn note(&mut self, count: usize) {
-        if let [signal] = &self.signals[..count] {
-            for (station, entity) in self.entities.iter_mut().enumerate() {
-                let carrier = signal.as_heard_at(entity.place);
-                let carrier = Carrier { own: signal.station == station, ..carrier };
-                entity.deference.hear(carrier, self.times.gap);
-            }
+        if let [signal] = &self.signals[..count]
+            && self.follows_all(signal)
+        {
+            self.heard = Heard::Alone(*signal);
+            self.noted.clear();
             return;
         }
-        for station in 0..self.entities.len() {
-            let carriers = self.carriers(count, station);
-            let deference = &mut self.entities[station].deference;
-            carriers.iter().for_each(|carrier| deference.hear(*carrier, self.times.gap));
+        self.noted.extend_from_slice(&self.signals[..count]);
+        if self.noted.len() > NOTED {
+            for station in 0..self.entities.len() {
+                self.entities[station].deference = self.deference(station);
+            }
+            let before = match &self.heard {
+                Heard::Nothing => Instant::ZERO,
+                Heard::Alone(signal) => signal.heard_by_all(),
+                Heard::Apart(until) => *until,
+            };
+            let until = self.noted.iter().map(Signal::heard_by_all).fold(before, Instant::max);
+            self.heard = Heard::Apart(until);
+            self.noted.clear();
         }
+    }
+
+    /// Whether the signal is everybody's last busy period, whatever was noted before.
+    fn follows_all(&self, signal: &Signal) -> bool {
+        let gap = self.times.gap;
+        let follows_heard = match &self.heard {
+            Heard::Nothing => true,
+            Heard::Alone(heard) => signal.follows(heard, gap),
+            Heard::Apart(until) => signal.start > later(*until, gap.whole),
+        };
+        follows_heard && self.noted.iter().all(|noted| signal.follows(noted, gap))
     }
 }
 
