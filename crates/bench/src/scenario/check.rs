@@ -446,6 +446,7 @@ impl Checker<'_, '_> {
         let Err(invalid) = token_bus::TokenBus::new(bus) else { return };
         let path = match invalid {
             token_bus::Invalid::Holding => "medium.holding-time",
+            token_bus::Invalid::Windows | token_bus::Invalid::Station => "medium",
             token_bus::Invalid::Position
             | token_bus::Invalid::Speed
             | token_bus::Invalid::Queue => "medium.length",

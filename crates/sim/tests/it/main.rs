@@ -19,5 +19,6 @@ mod switched;
 mod talker;
 mod timelines;
 mod token_bus;
+mod token_bus_members;
 mod token_ring;
 mod token_ring_hop_by_hop;

@@ -11,11 +11,16 @@ impl Params {
     /// answers, and the way between the two that are farthest apart, by the head end if there is one.
     #[must_use]
     pub fn longest_pass(&self) -> Duration {
+        let token = self.longest_empty_frame();
+        token.saturating_add(self.station_delay).saturating_add(self.longest_way())
+    }
+
+    /// How long a frame without data takes, rounded up to a nanosecond.
+    fn longest_empty_frame(&self) -> Duration {
         let bits = u128::from(self.frame_bits(0));
         let rate = u128::from(self.rate.bits_per_second());
         let nanos = (bits * 1_000_000_000).div_ceil(rate.max(1));
-        let token = Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX));
-        token.saturating_add(self.station_delay).saturating_add(self.longest_way())
+        Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
     /// The longest that a signal takes from one station to another.
@@ -44,12 +49,20 @@ impl Params {
     /// with T - e left on its timer, where e is how long ago its class was served before; so from that
     /// service to its end no more than the longest target T and a frame go by, and what follows is
     /// class 6 and passes alone. Hence T + F + sum of holds and passes.
+    ///
+    /// Each pass may come after a window in which nobody answers, and that of the lowest address after
+    /// two. Where [`Params::changes`] are due there is no such bound: somebody may answer, or fail.
     #[must_use]
     pub fn longest_rotation(&self, holds: &[Duration], low: Duration) -> Duration {
-        let pass = self.longest_pass();
-        let high = holds
-            .iter()
-            .fold(Duration::ZERO, |sum, hold| sum.saturating_add(*hold).saturating_add(pass));
+        let (window, second) = match self.maintenance {
+            Some(_) => {
+                (self.longest_empty_frame().saturating_add(self.slot_time()), self.slot_time())
+            }
+            None => (Duration::ZERO, Duration::ZERO),
+        };
+        let pass = self.longest_pass().saturating_add(window);
+        let high =
+            holds.iter().fold(second, |sum, hold| sum.saturating_add(*hold).saturating_add(pass));
         match self.service {
             Service::HoldingTime(_) => high,
             Service::Classes { target_rotation_times, .. } => {

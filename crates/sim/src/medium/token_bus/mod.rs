@@ -21,14 +21,20 @@
 //! them is counted instead. Where a token is that nobody uses is computed, so that an idle bus takes
 //! no steps.
 //!
-//! Not modelled: stations that join, leave or fail and the windows opened for them (solicit
-//! successor, who follows, resolve contention), the claiming of a lost token, request with response,
-//! bit errors, and a station that is alone and keeps the token: it passes it to itself.
+//! With [`Maintenance`] stations open windows in which others enter the ring. Then, and where a
+//! [`Change`] is due, each token is a step.
+//!
+//! Not modelled: stations that leave or fail (who follows), the claiming of a lost token, request with
+//! response, bit errors, and a station that is alone and keeps the token: it passes it to itself.
 
 mod bound;
+mod changes;
+mod contention;
 mod params;
 mod statistics;
+mod upkeep;
 
+pub use changes::{Change, Kind, Maintenance};
 pub use params::{COAX, HeadEnd, Invalid, Params, Service, frame_control};
 pub use statistics::Statistics;
 
@@ -40,7 +46,6 @@ use core::time::Duration;
 use stack::fault::Fate;
 use stack::machine::Deadline;
 use stack::station::{self, Frame, Transmission};
-use std::cmp::Reverse;
 use std::collections::{BTreeSet, VecDeque};
 use wire::addr::Mac;
 use wire::time::Instant;
@@ -59,7 +64,10 @@ pub struct TokenBus {
     /// How the token goes round among the places.
     rotation: Rotation,
     directory: Directory,
-    /// Places whose stations have frames.
+    addresses: Vec<Mac>,
+    /// Changes that are yet to come, the next one last.
+    changes: Vec<Change>,
+    /// Places whose stations have frames, or all of them where the ring may change.
     alert: BTreeSet<usize>,
     token: Token,
     sending: Option<Frame>,
@@ -72,14 +80,40 @@ pub struct TokenBus {
 /// The MAC entity of one station.
 #[derive(Clone, Debug, Default)]
 struct Entity {
-    /// Its place in the logical ring.
-    place: usize,
+    presence: Presence,
+    /// Its place in the logical ring, if it is in it.
+    place: Option<usize>,
     /// What waits, by class.
     queues: [VecDeque<Frame>; CLASSES],
     /// When the classes below 6 were served last.
     served: [Picos; CLASSES - 1],
     /// When the token came last.
     visited: Option<Picos>,
+    /// When it last passed the token on.
+    maintained: Picos,
+    /// How many tokens until it opens a window.
+    tokens_to_window: u32,
+}
+
+/// Whether a station is in the logical ring.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+enum Presence {
+    #[default]
+    Member,
+    /// It waits for a window.
+    Wanting,
+    Outside,
+}
+
+/// What happens next.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// Something befalls a station.
+    Change,
+    /// The frame being sent ends.
+    End,
+    /// The token comes to this place.
+    Visit(usize),
 }
 
 /// Where the token is.
@@ -87,6 +121,8 @@ struct Entity {
 enum Token {
     /// On its way, passed on by this place at this time.
     Free(Picos, usize),
+    /// There is none.
+    None,
     /// A station has it and sends.
     Held(Hold),
 }
@@ -111,8 +147,14 @@ impl TokenBus {
     /// Where there cannot be such a bus.
     pub fn new(params: Params) -> Result<Self, Invalid> {
         params.check()?;
+        let mut changes = params.changes.clone();
+        // In their order where they are at once.
+        changes.sort_by_key(|change| change.at);
+        changes.reverse();
         Ok(Self {
             params,
+            changes,
+            addresses: Vec::new(),
             entities: Vec::new(),
             stations: Vec::new(),
             rotation: Rotation::default(),
@@ -187,16 +229,21 @@ impl TokenBus {
         self.events.push_back(Event::Transmitted { station, outcome });
     }
 
-    /// What happens next: the frame being sent ends, or the token comes to a station with frames.
-    fn next(&self) -> Option<(Picos, Option<usize>)> {
-        match self.token {
-            Token::Held(hold) => Some((hold.until, None)),
+    /// What happens next, and when. A token that comes to a station without frames is passed by, where
+    /// the ring does not change.
+    fn next(&self) -> Option<(Picos, Step)> {
+        let of_token = match self.token {
+            Token::None => None,
+            Token::Held(hold) => Some((hold.until, Step::End)),
             Token::Free(at, place) => {
                 let ahead = self.alert.range(place + 1..).next();
-                let next = *ahead.or_else(|| self.alert.first())?;
-                Some((at + self.rotation.way(place, next), Some(next)))
+                let next = ahead.or_else(|| self.alert.first());
+                next.map(|next| (at + self.rotation.way(place, *next), Step::Visit(*next)))
             }
-        }
+        };
+        let Some(change) = self.changes.last() else { return of_token };
+        let change = (change.at.as_nanos() * 1_000, Step::Change);
+        Some(of_token.filter(|(at, _)| *at < change.0).unwrap_or(change))
     }
 
     /// Lets happen what is due by `now`.
@@ -205,9 +252,23 @@ impl TokenBus {
             let next = self.next();
             self.due = next.map(|(at, _)| at);
             match next.filter(|(at, _)| *at <= now) {
-                Some((at, Some(place))) => self.visit(at, place),
-                Some((at, None)) => self.end(at),
+                Some((at, Step::Visit(place))) => self.visit(at, place),
+                Some((at, Step::End)) => self.end(at),
+                Some((_, Step::Change)) => self.change(),
                 None => return,
+            }
+        }
+    }
+
+    /// What befalls a station next does.
+    fn change(&mut self) {
+        let Some(Change { station, kind, .. }) = self.changes.pop() else { return };
+        let entity = &mut self.entities[station];
+        match kind {
+            Kind::Join => {
+                if entity.presence == Presence::Outside {
+                    entity.presence = Presence::Wanting;
+                }
             }
         }
     }
@@ -240,7 +301,8 @@ impl TokenBus {
     /// The token comes to a station with frames.
     fn visit(&mut self, at: Picos, place: usize) {
         self.pass_by(at);
-        let entity = &mut self.entities[self.stations[place]];
+        let station = self.stations[place];
+        let entity = &mut self.entities[station];
         let rotation = span(at - entity.visited.replace(at).unwrap_or(at));
         self.statistics.longest_rotation = self.statistics.longest_rotation.max(rotation);
         let (Service::HoldingTime(holding) | Service::Classes { holding_time: holding, .. }) =
@@ -250,7 +312,7 @@ impl TokenBus {
         self.serve(at);
         if self.sending.is_some() {
             self.statistics.tokens_used += 1;
-        } else {
+        } else if self.entities[station].waiting() > 0 {
             self.statistics.tokens_too_late += 1;
         }
     }
@@ -278,7 +340,11 @@ impl TokenBus {
             hold.limit = at + left;
             hold.class += 1;
         }
-        if entity.waiting() == 0 {
+        let is_done = entity.waiting() == 0;
+        if self.is_kept() {
+            return self.pass_on(at, hold.place);
+        }
+        if is_done {
             self.alert.remove(&hold.place);
         }
         self.token = Token::Free(at, hold.place);
@@ -338,13 +404,16 @@ impl Medium for TokenBus {
             return Err(Misfit { places, stations: addresses.len() });
         }
         self.directory = Directory::new(addresses);
-        self.entities = vec![Entity::default(); places];
-        self.stations = (0..places).collect();
-        self.stations.sort_by_key(|station| Reverse(addresses[*station]));
-        for (place, station) in self.stations.iter().enumerate() {
-            self.entities[*station].place = place;
+        self.addresses = addresses.to_vec();
+        let tokens_to_window = self.params.maintenance.map_or(0, |it| it.tokens_between_windows);
+        self.entities = vec![Entity { tokens_to_window, ..Entity::default() }; places];
+        for Change { station, kind, .. } in &self.changes {
+            // The first of a station's changes comes last.
+            self.entities[*station].presence = match kind {
+                Kind::Join => Presence::Outside,
+            };
         }
-        self.rotation = self.rotation(&self.stations);
+        self.form();
         if let Some(first) = self.stations.first() {
             self.entities[*first].visited = Some(0);
         }
@@ -368,7 +437,7 @@ impl Medium for TokenBus {
         self.pass_by(now);
         let entity = &mut self.entities[station];
         entity.queues[class].push_back(frame);
-        self.alert.insert(entity.place);
+        self.alert.extend(entity.place);
         self.advance(now);
     }
 

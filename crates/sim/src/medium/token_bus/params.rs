@@ -3,6 +3,7 @@
 //! Not modelled: how bits become signals; a broadband bus differs from a carrierband one in its way
 //! by the head end alone.
 
+use super::{Change, Kind, Maintenance};
 use crate::medium::PriorityOf;
 use core::fmt;
 use core::time::Duration;
@@ -14,6 +15,8 @@ use wire::units::BitRate;
 pub const COAX: f64 = 2.0e8;
 /// Octets of a frame beside preamble and data: SD, FC, two addresses of 6 octets, FCS, ED.
 const FIELDS_OCTETS: u64 = 1 + 1 + 12 + 4 + 1;
+/// Octets of the address that set_successor and who_follows carry.
+pub(super) const ADDRESS_OCTETS: usize = 6;
 /// The shortest preamble.
 const PREAMBLE: Duration = Duration::from_micros(2);
 /// FC to FCS may have 8,191 octets, of which 17 are not data (IEEE 802.4; RFC 1042).
@@ -38,6 +41,10 @@ pub struct Params {
     pub maximum_data_octets: usize,
     /// How many frames a station may have waiting, its classes together; more are refused.
     pub queue_frames: usize,
+    /// How stations let others into the ring; never if not given.
+    pub maintenance: Option<Maintenance>,
+    /// What befalls stations.
+    pub changes: Vec<Change>,
 }
 
 /// What receives on one channel of a broadband cable and sends on the other.
@@ -88,6 +95,8 @@ impl Params {
             service: Service::HoldingTime(Duration::from_millis(10)),
             maximum_data_octets: MAXIMUM_DATA_OCTETS,
             queue_frames: 1_000,
+            maintenance: None,
+            changes: Vec::new(),
         }
     }
 
@@ -105,6 +114,16 @@ impl Params {
         around.saturating_add(data_octets as u64).saturating_mul(8)
     }
 
+    /// How long who asks listens for an answer: the way and a station's delay twice, rounded up to whole
+    /// octets as the standard has it (slot_time), without its safety margin.
+    #[must_use]
+    pub fn slot_time(&self) -> Duration {
+        let there = self.longest_way().saturating_add(self.station_delay);
+        let octet = 8_000_000_000_u128.div_ceil(u128::from(self.rate.bits_per_second()).max(1));
+        let nanos = (2 * there.as_nanos()).div_ceil(octet) * octet;
+        Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+
     /// Checks that there can be such a bus.
     pub(super) fn check(&self) -> Result<(), Invalid> {
         let speed = self.metres_per_second;
@@ -116,6 +135,14 @@ impl Params {
         let head_end = self.head_end.iter().map(|head_end| &head_end.position_metres);
         if !self.positions_metres.iter().chain(head_end).all(on_cable) {
             return Err(Invalid::Position);
+        }
+        let maintained = self.maintenance.map(|it| it.tokens_between_windows);
+        let joins = self.changes.iter().any(|change| change.kind == Kind::Join);
+        if maintained == Some(0) || maintained.is_none() && joins {
+            return Err(Invalid::Windows);
+        }
+        if self.changes.iter().any(|change| change.station >= self.positions_metres.len()) {
+            return Err(Invalid::Station);
         }
         if self.queue_frames == 0 {
             return Err(Invalid::Queue);
@@ -144,6 +171,10 @@ pub enum Invalid {
     Holding,
     /// Stations without room for a frame.
     Queue,
+    /// Stations that nobody ever lets into the ring.
+    Windows,
+    /// A change of a station that is not there.
+    Station,
 }
 
 impl fmt::Display for Invalid {
@@ -152,6 +183,8 @@ impl fmt::Display for Invalid {
             Self::Position => "a place on the cable is not a number of metres from its end",
             Self::Speed => "the signal's speed is not a positive number",
             Self::Holding => "the token may not be held long enough for any frame",
+            Self::Windows => "nobody opens a window for stations that want to enter",
+            Self::Station => "something befalls a station that is not there",
             Self::Queue => "stations have no room for a frame",
         })
     }

@@ -26,6 +26,14 @@ pub struct Statistics {
     pub longest_rotation: Duration,
     /// How long frames were being sent, from the first bit of the preamble to the last.
     pub carried: Duration,
+    /// Windows that stations opened for others to enter the ring.
+    pub windows: u64,
+    /// Of these and others: those in which several answered at once.
+    pub contentions: u64,
+    /// Stations that entered the ring.
+    pub entries: u64,
+    /// When the last of them was told so, by the token on its way to it.
+    pub latest_entry: Duration,
 }
 
 impl Statistics {

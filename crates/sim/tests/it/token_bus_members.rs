@@ -1,0 +1,189 @@
+//! The logical ring of a token bus as stations come and go: times worked out by hand, and the bound on
+//! the token's rotation with windows.
+//!
+//! At 10 Mbit/s a frame without data takes 17.6 us, one with an address 22.4 us, and frames of 60 octets
+//! 54.4 us. Without cable and with a station's delay of 4 us a slot is 8 us, the token is passed in
+//! 21.6 us, and an answer is over 4 + 22.4 us after its window opens; 4 us later whoever asked goes on.
+//! The station of the highest number has the token at 0 and passes it on.
+
+use crate::talker::{Talker, When};
+use core::time::Duration;
+use sim::medium::Passage;
+use sim::medium::token_bus::{Change, Invalid, Kind, Maintenance, Params, Service, TokenBus};
+use sim::world::World;
+use stats::rng::Stream;
+use wire::addr::Mac;
+use wire::time::Instant;
+use wire::units::BitRate;
+
+/// A window at each token that is early enough.
+const EACH: Maintenance =
+    Maintenance { tokens_between_windows: 1, target_rotation_time: Duration::from_millis(100) };
+
+fn params(stations: usize) -> Params {
+    Params {
+        station_delay: Duration::from_micros(4),
+        ..Params::carrierband(BitRate::mbps(10), stations, 0.0)
+    }
+}
+
+/// A change, by its time in nanoseconds.
+const fn change(nanos: u64, station: usize, kind: Kind) -> Change {
+    Change { at: Duration::from_nanos(nanos), station, kind }
+}
+
+/// A frame: its source, and when the observer heard its first and last bit, in nanoseconds.
+type Heard = (usize, u64, u64);
+
+fn run(
+    params: Params,
+    stations: Vec<Talker>,
+    end_nanos: u64,
+) -> (World<TokenBus, Talker>, Vec<Heard>) {
+    let bus = TokenBus::new(params).expect("the bus is allowed");
+    let mut world = World::new(bus, stations).expect("a place for each");
+    let mut heard = Vec::new();
+    let note = |p: &Passage| heard.push((p.source, p.started.as_nanos(), p.at.as_nanos()));
+    world.run(Instant::from_nanos(end_nanos), note).expect("time goes on");
+    (world, heard)
+}
+
+/// Stations that send frames of 60 octets at these times, in nanoseconds.
+fn scripted(offers: &[&[u64]]) -> Vec<Talker> {
+    offers.iter().zip(0..).map(|(at, station)| Talker::scripted(station, at)).collect()
+}
+
+#[test]
+fn a_window_in_which_nobody_answers_costs_its_frame_and_a_slot_and_two_at_the_lowest_address() {
+    // 17.6 + 8 + 21.6 and 17.6 + 2 x 8 + 21.6: 102.4 us, where 43.2 are the idle rotation.
+    for (tokens_between_windows, windows) in [(1, 20), (4, 8)] {
+        let maintenance = Some(Maintenance { tokens_between_windows, ..EACH });
+        let bus = Params { maintenance, ..params(2) };
+        let (world, _) = run(bus, scripted(&[&[], &[]]), 1_000_000);
+        let statistics = world.medium().statistics();
+        assert_eq!(statistics.longest_rotation, Duration::from_nanos(102_400));
+        // Windows at each token: station 0 has it at 21.6 + 102.4 k, station 1 at 76.8 + 102.4 k.
+        // At each fourth: three rounds of 43.2 us and one of 102.4, so 232 us for two windows;
+        // station 0 from 151.2 us on, station 1 from 206.4 on.
+        assert_eq!(statistics.windows, windows);
+    }
+}
+
+#[test]
+fn who_wants_in_answers_in_the_window_above_it_and_has_the_token_next() {
+    // Station 0 has the token at 21.6 us and opens two windows, until 55.2. Station 2 has it at 76.8;
+    // its window opens at 94.4 and the answer is dealt with at 124.8. Station 1 has the token at 146.4.
+    let changes = vec![change(0, 1, Kind::Join)];
+    let bus = Params { maintenance: Some(EACH), changes, ..params(3) };
+    let (world, heard) = run(bus.clone(), scripted(&[&[], &[1_000], &[]]), 1_000_000);
+    assert_eq!(heard, [(1, 146_400, 200_800)]);
+    let statistics = world.medium().statistics();
+    assert_eq!((statistics.entries, statistics.contentions), (1, 0));
+    assert_eq!(statistics.latest_entry, Duration::from_nanos(124_800));
+    // The highest address answers in the second window of the lowest: 21.6 + 17.6 + 8 + 30.4 = 77.6.
+    let changes = vec![change(0, 2, Kind::Join)];
+    let (_, heard) = run(Params { changes, ..bus }, scripted(&[&[], &[], &[0]]), 1_000_000);
+    // Station 1, the first of those in the ring, passes the token on at 0.
+    assert_eq!(heard, [(2, 77_600 + 21_600, 77_600 + 21_600 + 54_400)]);
+}
+
+#[test]
+fn two_who_answer_at_once_are_told_apart_by_two_bits_of_their_addresses_at_a_time() {
+    // As above until 124.8. Addresses 02-00-00-00-00-01 and -02 have the same bits but for the last two:
+    // 01 and 10. Of 24 passes, the one of the bits 10 that are common and the last take the second
+    // window: 17.6 + 8 + 30.4 = 56; 22 passes of bits 00 take the last: 17.6 + 24 + 30.4 = 72.
+    // 124.8 + 22 x 72 + 2 x 56 = 1,820.8, and the token for station 2. It sends for 54.4 us, opens a window
+    // after 17.6 us, and station 1 is in after 30.4 us.
+    let changes = vec![change(0, 1, Kind::Join), change(0, 2, Kind::Join)];
+    let bus = Params { maintenance: Some(EACH), changes, ..params(4) };
+    let (world, heard) = run(bus, scripted(&[&[], &[0], &[0], &[]]), 3_000_000);
+    assert_eq!(heard, [(2, 1_842_400, 1_896_800), (1, 1_966_400, 2_020_800)]);
+    let statistics = world.medium().statistics();
+    assert_eq!((statistics.entries, statistics.contentions), (2, 1));
+}
+
+#[test]
+fn a_late_token_leaves_no_time_for_a_window() {
+    // A rotation of two stations takes 43.2 us, and with a frame of each in every round 152 us.
+    let bus = |micros| Params {
+        maintenance: Some(Maintenance {
+            target_rotation_time: Duration::from_micros(micros),
+            ..EACH
+        }),
+        service: Service::HoldingTime(Duration::from_nanos(1)),
+        ..params(2)
+    };
+    let always = |n| Talker::new(n, Mac::local(n ^ 1), 60, When::Always);
+    let windows = |micros| {
+        let (world, _) = run(bus(micros), (0..2).map(always).collect(), 10_000_000);
+        world.medium().statistics().windows
+    };
+    // Only station 0 is in time, at the first token: it is done with its frame at 21.6 + 54.4 us.
+    assert_eq!(windows(100), 1);
+    assert!(windows(1_000) > 80);
+}
+
+#[test]
+fn with_windows_the_token_never_comes_later_than_the_bound_and_runs_repeat_themselves() {
+    const SEED: u64 = 0x5EED_0804;
+    const FRAME: Duration = Duration::from_nanos(54_400);
+    println!("seed {SEED:#x}");
+    let mut random = Stream::named(SEED, "bound with windows");
+    let mut closest = 0.0_f64;
+    for round in 0..1_000 {
+        let stations = 2 + random.below(7) as u32;
+        let mut micros = |most| Duration::from_micros(1 + random.below(most));
+        let holding_time = micros(300);
+        let target_rotation_times = [micros(1_000), micros(1_000), micros(1_000)];
+        let bus = Params {
+            service: Service::Classes {
+                holding_time,
+                target_rotation_times,
+                priority_of: |station, _| station as u8 * 2 % 8,
+            },
+            station_delay: micros(20),
+            maintenance: Some(Maintenance {
+                tokens_between_windows: 1 + random.below(4) as u32,
+                target_rotation_time: Duration::from_micros(1 + random.below(5_000)),
+            }),
+            ..params(stations as usize)
+        };
+        let holds = vec![holding_time + FRAME; stations as usize];
+        let bound = bus.longest_rotation(&holds, FRAME);
+        // A pass, and a window before it: 17.6 us each, the delay, the slot; one slot more.
+        let pass = Duration::from_nanos(35_200) + bus.station_delay + bus.slot_time();
+        let target = target_rotation_times.into_iter().max().unwrap_or_default();
+        let worked_out =
+            target + FRAME + stations * (holding_time + FRAME + pass) + bus.slot_time();
+        assert_eq!(bound, worked_out);
+        let mean = Duration::from_micros(20 + random.below(400));
+        let seed = random.below(u64::MAX);
+        let talker = |n| match n % 3 {
+            0 => Talker::new(n, Mac::local(n + 1), 60, When::Always),
+            _ => Talker::poisson(n, 60, mean, seed),
+        };
+        let again = || run(bus.clone(), (0..stations).map(talker).collect(), 10_000_000);
+        let (world, heard) = again();
+        let longest = world.medium().statistics().longest_rotation;
+        assert!(longest <= bound, "{longest:?} is beyond {bound:?}");
+        closest = closest.max(longest.as_secs_f64() / bound.as_secs_f64());
+        if round % 100 == 0 {
+            let (twin, heard_again) = again();
+            assert_eq!(world.medium().statistics(), twin.medium().statistics());
+            assert_eq!(heard, heard_again);
+        }
+    }
+    println!("seen: the longest of 1,000 rotations with windows is {closest:.3} of its bound");
+    assert!(closest > 0.6, "the configurations come near the bound: {closest}");
+}
+
+#[test]
+fn a_ring_that_nobody_may_enter_and_stations_that_are_not_there_are_refused() {
+    let refused = |bus| TokenBus::new(bus).unwrap_err();
+    let changes = vec![change(0, 1, Kind::Join)];
+    assert_eq!(refused(Params { changes: changes.clone(), ..params(2) }), Invalid::Windows);
+    let maintenance = Some(Maintenance { tokens_between_windows: 0, ..EACH });
+    assert_eq!(refused(Params { maintenance, ..params(2) }), Invalid::Windows);
+    let bus = Params { maintenance: Some(EACH), changes, ..params(1) };
+    assert_eq!(refused(bus), Invalid::Station);
+}
