@@ -9,7 +9,9 @@
 use crate::talker::{Talker, When};
 use core::time::Duration;
 use sim::medium::Passage;
-use sim::medium::token_bus::{Change, Invalid, Kind, Maintenance, Params, Service, TokenBus};
+use sim::medium::token_bus::{
+    Change, Invalid, Kind, Maintenance, Params, Service, Statistics, TokenBus,
+};
 use sim::world::World;
 use stats::rng::Stream;
 use wire::addr::Mac;
@@ -175,6 +177,140 @@ fn with_windows_the_token_never_comes_later_than_the_bound_and_runs_repeat_thems
     }
     println!("seen: the longest of 1,000 rotations with windows is {closest:.3} of its bound");
     assert!(closest > 0.6, "the configurations come near the bound: {closest}");
+}
+
+#[test]
+fn who_leaves_names_its_successor_and_takes_no_more_frames() {
+    // Station 1 has the token at 21.6 us and sends set_successor until 44, then the token: station 0 has
+    // it at 65.6. Without station 1 it goes round in 43.2.
+    let changes = vec![change(0, 1, Kind::Leave)];
+    let bus = Params { changes, ..params(3) };
+    let (world, heard) = run(bus, scripted(&[&[0], &[50_000], &[]]), 1_000_000);
+    assert_eq!(heard, [(0, 65_600, 120_000)]);
+    assert_eq!(world.medium().idle_rotation(), Duration::from_nanos(43_200));
+    assert_eq!((world.stations()[1].sent, world.stations()[1].given_up), (0, 1));
+    let statistics = world.medium().statistics();
+    assert_eq!((statistics.departures, statistics.outside, statistics.bridges), (1, 1, 0));
+}
+
+#[test]
+fn a_successor_that_failed_is_bridged_by_who_follows() {
+    // The token and a slot, twice: 51.2 us. who_follows is out at 73.6, the answer dealt with at 104,
+    // and station 0 has the token at 125.6.
+    let changes = vec![change(0, 1, Kind::Fail)];
+    let (world, heard) =
+        run(Params { changes, ..params(3) }, scripted(&[&[0], &[], &[]]), 1_000_000);
+    assert_eq!(heard, [(0, 125_600, 180_000)]);
+    assert_eq!(world.medium().statistics().bridges, 1);
+    assert!(world.stations()[1].arrivals.is_empty());
+    assert_eq!(world.stations()[2].arrivals, [Instant::from_nanos(180_000)]);
+}
+
+#[test]
+fn where_two_in_a_row_failed_all_are_asked_and_who_is_left_alone_has_the_token() {
+    // who_follows and three windows, twice: 51.2 + 2 x 46.4 = 144 us. solicit_successor_2 is out at 161.6;
+    // the answer is dealt with at 192, and station 0 has the token at 213.6.
+    let changes = vec![change(0, 1, Kind::Fail), change(0, 2, Kind::Fail)];
+    let bus = Params { changes, ..params(4) };
+    let (world, heard) = run(bus, scripted(&[&[0], &[], &[], &[]]), 1_000_000);
+    assert_eq!(heard, [(0, 213_600, 268_000)]);
+    assert_eq!(world.medium().idle_rotation(), Duration::from_nanos(43_200));
+    // Nobody answers in the two windows: 161.6 + 16, and the token for itself.
+    let changes = vec![change(0, 0, Kind::Fail)];
+    let (_, heard) = run(Params { changes, ..params(2) }, scripted(&[&[], &[0]]), 1_000_000);
+    assert_eq!(heard, [(1, 199_200, 253_600)]);
+}
+
+#[test]
+fn a_token_lost_with_its_station_is_claimed_by_the_highest_address() {
+    // Station 1 begins its frame at 21.6 us and fails at 50. After 7 slots, at 106, all claim. 24 times a
+    // frame and a slot are 614.4 us; the bits of 02-00-00-00-00-02 are 10 twice, which is 2 (2 + 2) slots of
+    // data: 64 us. Station 2 has the token at 784.4. It bridges station 1 in 104 us: 838.8 + 104 + 21.6.
+    let changes = vec![change(50_000, 1, Kind::Fail)];
+    let bus = Params { changes, ..params(3) };
+    let (world, heard) = run(bus, scripted(&[&[60_000], &[0], &[60_000]]), 3_000_000);
+    assert_eq!(heard, [(2, 784_400, 838_800), (0, 964_400, 1_018_800)]);
+    let statistics = world.medium().statistics();
+    assert_eq!((statistics.tokens_lost, statistics.claims, statistics.bridges), (1, 1, 1));
+    assert_eq!(world.stations()[1].given_up, 1);
+}
+
+#[test]
+fn who_loses_the_token_claims_it_a_slot_before_the_others() {
+    // It comes at 21.6 us; 6 slots are 48. The bits of 02-00-00-00-00-01 are 10 and 01: 614.4 + 6 x 8 us.
+    let changes = vec![change(0, 1, Kind::LoseToken)];
+    let bus = Params { changes, ..params(3) };
+    let (world, heard) = run(bus, scripted(&[&[], &[0], &[]]), 3_000_000);
+    assert_eq!(heard, [(1, 732_000, 786_400)]);
+    assert_eq!(world.medium().statistics().tokens_lost, 1);
+}
+
+#[test]
+fn where_there_is_no_ring_who_wants_one_claims_a_token_and_lets_the_others_in() {
+    // 7 slots, and the claim of 02-00-00-00-00-01, 662.4 us: 718.4. After its frame it asks for 17.6 us,
+    // station 0 answers in 30.4, and has the token 21.6 later.
+    let changes = vec![change(0, 0, Kind::Join), change(0, 1, Kind::Join)];
+    let bus = Params { maintenance: Some(EACH), changes, ..params(2) };
+    let (world, heard) = run(bus, scripted(&[&[0], &[0]]), 3_000_000);
+    assert_eq!(heard, [(1, 718_400, 772_800), (0, 842_400, 896_800)]);
+    let statistics = world.medium().statistics();
+    assert_eq!((statistics.tokens_lost, statistics.claims, statistics.entries), (0, 1, 2));
+}
+
+/// Changes at random, many at once, within 20 ms; who wants to be in the ring at the end must be, and its frame go out.
+#[test]
+fn whatever_befalls_a_ring_who_works_in_the_end_is_in_it() {
+    const SEED: u64 = 0x5EED_0805;
+    println!("seed {SEED:#x}");
+    let mut random = Stream::named(SEED, "members");
+    let mut seen = [0_u64; 6];
+    for _ in 0..300 {
+        let stations = 2 + random.below(7) as usize;
+        let kinds = [Kind::Join, Kind::Join, Kind::Leave, Kind::Fail, Kind::LoseToken];
+        let mut changes: Vec<Change> = (0..random.below(12))
+            .map(|_| {
+                let kind = kinds[random.below(5) as usize];
+                change(random.below(5) * 5_000_000, random.below(stations as u64) as usize, kind)
+            })
+            .collect();
+        changes.sort_by_key(|change| change.at);
+        let mut is_in = vec![true; stations];
+        for change in &changes {
+            match change.kind {
+                Kind::Join => is_in[change.station] = true,
+                Kind::Leave | Kind::Fail => is_in[change.station] = false,
+                Kind::LoseToken => {}
+            }
+        }
+        let station_delay = Duration::from_micros(1 + random.below(20));
+        let bus = Params { maintenance: Some(EACH), changes, station_delay, ..params(stations) };
+        let times: Vec<u64> = (0..20).map(|_| random.below(30_000_000)).collect();
+        let offers: Vec<Vec<u64>> = (0..stations)
+            .map(|station| {
+                let mut offers = times[station..station + 5].to_vec();
+                offers.sort_unstable();
+                offers.push(400_000_000);
+                offers
+            })
+            .collect();
+        let offers: Vec<&[u64]> = offers.iter().map(Vec::as_slice).collect();
+        let (world, heard) = run(bus.clone(), scripted(&offers), 800_000_000);
+        let statistics = *world.medium().statistics();
+        assert_eq!(world.medium().queued(), 0, "{bus:?}");
+        assert_eq!(statistics.offered, statistics.finished(), "{bus:?}");
+        for (station, is_in) in is_in.iter().enumerate() {
+            let late = heard.iter().any(|(from, at, _)| *from == station && *at >= 400_000_000);
+            assert_eq!(late, *is_in, "station {station} of {bus:?}");
+        }
+        let (again, _) = run(bus, scripted(&offers), 800_000_000);
+        assert_eq!(*again.medium().statistics(), statistics);
+        let Statistics { entries, contentions, departures, bridges, tokens_lost, claims, .. } =
+            statistics;
+        let counts = [entries, contentions, departures, bridges, tokens_lost, claims];
+        seen.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+    }
+    println!("seen: entries, contentions, departures, bridges, lost tokens, claims {seen:?}");
+    assert!(seen.iter().all(|count| *count > 0), "each happens: {seen:?}");
 }
 
 #[test]

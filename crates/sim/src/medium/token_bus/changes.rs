@@ -29,6 +29,15 @@ pub struct Change {
 /// What may befall a station.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// It wants to be in the ring from now on. A station whose first change this is begins outside.
+    /// It wants to be in the ring from now on. A station whose first change this is begins outside. One
+    /// that failed works again, and nobody noticed if its successor has not been found yet.
     Join,
+    /// It leaves: at its next token it names its successor to its predecessor (set_successor), and takes
+    /// no more frames; those it has not sent by then are given up.
+    Leave,
+    /// It fails: it neither hears nor sends, and what it has waiting is given up. If it has the token,
+    /// that is lost.
+    Fail,
+    /// It loses the next token that it is given, and works on.
+    LoseToken,
 }

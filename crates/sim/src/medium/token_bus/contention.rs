@@ -4,10 +4,11 @@
 //! Whoever opens windows listens for a slot time each. One answer names the successor; where several
 //! collide, a resolve_contention frame opens four windows, and each of them answers in the one that
 //! the next two bits of its address choose, the greatest bits first, unless it hears another before.
-//! So the highest address is left.
+//! So the highest address is left. The same bits decide who
+//! claims a lost token.
 //!
 //! Not modelled: that colliding answers are heard as one, and the random bits that come after those of
-//! the address: stations of one address stay out.
+//! the address: of stations of one address the first is taken.
 
 use crate::medium::rotation::Picos;
 use wire::addr::Mac;
@@ -81,13 +82,20 @@ impl Times {
                 return Outcome { successor: Some(one.station), until: at, passes: pass + 1 };
             }
         }
-        Outcome { successor: None, until: at, passes: PASSES }
+        Outcome { successor: group.first().map(|one| one.station), until: at, passes: PASSES }
     }
 
     /// When whoever asked may send again after these answers in a window that opens at this time.
     fn answered(&self, window: Picos, group: &[Answerer]) -> Picos {
         let farthest = group.iter().map(|one| one.way).max().unwrap_or_default();
         window + 2 * farthest + 2 * self.station_delay + self.set_successor
+    }
+
+    /// How long it takes the one with this address, or the highest, to claim the token: in each pass
+    /// it sends claim_token with as many slot times of data as twice its bits, and listens for one.
+    pub(super) fn claim(&self, address: Mac) -> Picos {
+        let bits: u32 = (0..PASSES).map(|pass| deciding_bits(address, pass)).sum();
+        Picos::from(PASSES) * (self.empty + self.slot) + 2 * Picos::from(bits) * self.slot
     }
 }
 
@@ -122,6 +130,12 @@ mod tests {
         let outcome = Outcome { successor: Some(2), until, passes: 22 };
         assert_eq!(TIMES.windows(1_000, &[group]), outcome);
         let twins = TIMES.windows(0, &[vec![one(1, 9), one(2, 9)]]);
-        assert_eq!((twins.successor, twins.passes), (None, 24));
+        assert_eq!((twins.successor, twins.passes), (Some(1), 24));
+    }
+
+    #[test]
+    fn a_claim_has_so_many_slots_as_the_bits_of_the_address_say() {
+        // 0x1B = 00 01 10 11: 0 + 2 + 4 + 6 slot times of data beside 24 frames and slots.
+        assert_eq!(TIMES.claim(one(0, 0x1B).address), 24 * (100 + 40) + 12 * 40);
     }
 }

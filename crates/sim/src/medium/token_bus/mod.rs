@@ -21,11 +21,10 @@
 //! them is counted instead. Where a token is that nobody uses is computed, so that an idle bus takes
 //! no steps.
 //!
-//! With [`Maintenance`] stations open windows in which others enter the ring. Then, and where a
-//! [`Change`] is due, each token is a step.
+//! With [`Maintenance`] stations open windows in which others enter the ring. Stations leave and fail,
+//! tokens are lost, and the ring is mended, as [`Change`]s say. With either, each token is a step.
 //!
-//! Not modelled: stations that leave or fail (who follows), the claiming of a lost token, request with
-//! response, bit errors, and a station that is alone and keeps the token: it passes it to itself.
+//! Not modelled: request with response, bit errors, and a station that is alone and keeps the token: it passes it to itself.
 
 mod bound;
 mod changes;
@@ -93,16 +92,22 @@ struct Entity {
     maintained: Picos,
     /// How many tokens until it opens a window.
     tokens_to_window: u32,
+    /// It leaves at its next token.
+    leaves: bool,
+    /// It loses its next token.
+    loses_token: bool,
 }
 
 /// Whether a station is in the logical ring.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 enum Presence {
-    #[default]
     Member,
     /// It waits for a window.
     Wanting,
+    #[default]
     Outside,
+    /// It has a place in the ring until that is noticed.
+    Failed,
 }
 
 /// What happens next.
@@ -114,6 +119,8 @@ enum Step {
     End,
     /// The token comes to this place.
     Visit(usize),
+    /// It has been silent for so long that the token is claimed.
+    Claim,
 }
 
 /// Where the token is.
@@ -121,10 +128,24 @@ enum Step {
 enum Token {
     /// On its way, passed on by this place at this time.
     Free(Picos, usize),
-    /// There is none.
+    /// On its way to one station, where each token is a step.
+    Sent(Sent),
+    /// Lost; when it is claimed, and by which station if not by all.
+    Lost(Picos, Option<usize>),
+    /// There is no ring.
     None,
     /// A station has it and sends.
     Held(Hold),
+}
+
+/// A token on its way to one station.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    from: usize,
+    to: usize,
+    /// When its first bit is sent, and when the station it is for may use it.
+    begun: Picos,
+    arrives: Picos,
 }
 
 /// A token that a station uses.
@@ -234,6 +255,11 @@ impl TokenBus {
     fn next(&self) -> Option<(Picos, Step)> {
         let of_token = match self.token {
             Token::None => None,
+            Token::Lost(until, _) => Some((until, Step::Claim)),
+            Token::Sent(Sent { to, arrives, .. }) => {
+                let place = self.entities[to].place.expect("the token goes to a place in the ring");
+                Some((arrives, Step::Visit(place)))
+            }
             Token::Held(hold) => Some((hold.until, Step::End)),
             Token::Free(at, place) => {
                 let ahead = self.alert.range(place + 1..).next();
@@ -252,23 +278,15 @@ impl TokenBus {
             let next = self.next();
             self.due = next.map(|(at, _)| at);
             match next.filter(|(at, _)| *at <= now) {
-                Some((at, Step::Visit(place))) => self.visit(at, place),
-                Some((at, Step::End)) => self.end(at),
-                Some((_, Step::Change)) => self.change(),
-                None => return,
-            }
-        }
-    }
-
-    /// What befalls a station next does.
-    fn change(&mut self) {
-        let Some(Change { station, kind, .. }) = self.changes.pop() else { return };
-        let entity = &mut self.entities[station];
-        match kind {
-            Kind::Join => {
-                if entity.presence == Presence::Outside {
-                    entity.presence = Presence::Wanting;
+                Some((at, Step::Visit(place))) => {
+                    if !self.is_kept() || self.takes_token(at, place) {
+                        self.visit(at, place);
+                    }
                 }
+                Some((at, Step::End)) => self.end(at),
+                Some((at, Step::Change)) => self.change(at),
+                Some((at, Step::Claim)) => self.claim(at),
+                None => return,
             }
         }
     }
@@ -342,7 +360,7 @@ impl TokenBus {
         }
         let is_done = entity.waiting() == 0;
         if self.is_kept() {
-            return self.pass_on(at, hold.place);
+            return self.pass_on(at, self.stations[hold.place]);
         }
         if is_done {
             self.alert.remove(&hold.place);
@@ -367,6 +385,9 @@ impl TokenBus {
         let mut meant = false;
         if let Some(destination) = station::destination(&frame) {
             for station in self.directory.recipients(source, destination) {
+                if self.entities[station].presence == Presence::Failed {
+                    continue;
+                }
                 meant = true;
                 let at = instant(at + self.way(metres[source], metres[station]));
                 let delivery = Delivery { at, station, frame: frame.clone() };
@@ -406,17 +427,15 @@ impl Medium for TokenBus {
         self.directory = Directory::new(addresses);
         self.addresses = addresses.to_vec();
         let tokens_to_window = self.params.maintenance.map_or(0, |it| it.tokens_between_windows);
-        self.entities = vec![Entity { tokens_to_window, ..Entity::default() }; places];
+        let entity = Entity { presence: Presence::Member, tokens_to_window, ..Entity::default() };
+        self.entities = vec![entity; places];
         for Change { station, kind, .. } in &self.changes {
             // The first of a station's changes comes last.
-            self.entities[*station].presence = match kind {
-                Kind::Join => Presence::Outside,
-            };
+            self.entities[*station].presence =
+                if *kind == Kind::Join { Presence::Outside } else { Presence::Member };
         }
         self.form();
-        if let Some(first) = self.stations.first() {
-            self.entities[*first].visited = Some(0);
-        }
+        self.begin();
         Ok(())
     }
 
@@ -428,6 +447,10 @@ impl Medium for TokenBus {
         }
         let now = picos(now);
         self.advance(now);
+        if matches!(self.entities[station].presence, Presence::Outside | Presence::Failed) {
+            self.statistics.outside += 1;
+            return self.tell(station, Transmission::NotTaken);
+        }
         if self.entities[station].waiting() >= self.params.queue_frames {
             self.statistics.queue_drops += 1;
             return self.tell(station, Transmission::NotTaken);

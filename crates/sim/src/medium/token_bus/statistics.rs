@@ -18,6 +18,10 @@ pub struct Statistics {
     pub queue_drops: u64,
     /// Frames not taken because they are too long for the medium.
     pub oversized: u64,
+    /// Frames not taken because their station is not in the ring, nor wants to be.
+    pub outside: u64,
+    /// Frames given up because their station left or failed.
+    pub given_up: u64,
     /// Tokens that stations used to send frames.
     pub tokens_used: u64,
     /// Tokens that stations with frames had to pass on without sending any, for want of time.
@@ -34,12 +38,20 @@ pub struct Statistics {
     pub entries: u64,
     /// When the last of them was told so, by the token on its way to it.
     pub latest_entry: Duration,
+    /// Stations that left the ring.
+    pub departures: u64,
+    /// Times that the ring was mended past stations that failed.
+    pub bridges: u64,
+    /// Tokens lost.
+    pub tokens_lost: u64,
+    /// Tokens claimed: where one was lost, or there was no ring.
+    pub claims: u64,
 }
 
 impl Statistics {
     /// Frames the MAC entities are done with.
     #[must_use]
     pub const fn finished(&self) -> u64 {
-        self.sent + self.queue_drops + self.oversized
+        self.sent + self.queue_drops + self.oversized + self.outside + self.given_up
     }
 }

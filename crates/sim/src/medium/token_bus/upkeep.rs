@@ -4,9 +4,11 @@
 //! is lost twice at once.
 
 use super::contention::{Answerer, Outcome, Times};
-use super::{Presence, Rotation, Token, TokenBus};
+use super::{CLASSES, Change, Entity, Kind, Presence, Rotation, Sent, Token, TokenBus};
 use crate::medium::rotation::{Picos, bits, span};
+use stack::station::Transmission;
 use std::cmp::Reverse;
+use std::collections::VecDeque;
 
 impl TokenBus {
     /// Whether each token is looked at on its way, since the ring may change.
@@ -24,10 +26,15 @@ impl TokenBus {
         }
     }
 
-    /// Makes the ring of the stations that are in it.
+    /// Makes the ring of the stations that are in it, failed ones included that have a place still.
     pub(super) fn form(&mut self) {
-        let members = (0..self.entities.len())
-            .filter(|station| self.entities[*station].presence == Presence::Member);
+        let is_in = |entity: &Entity| match entity.presence {
+            Presence::Member => true,
+            // Nobody has noticed yet.
+            Presence::Failed => entity.place.is_some(),
+            Presence::Wanting | Presence::Outside => false,
+        };
+        let members = (0..self.entities.len()).filter(|station| is_in(&self.entities[*station]));
         self.stations = members.collect();
         self.stations.sort_by_key(|station| Reverse(self.addresses[*station]));
         self.entities.iter_mut().for_each(|entity| entity.place = None);
@@ -44,19 +51,237 @@ impl TokenBus {
         }
     }
 
-    /// The station of this place passes the token on, but for what it has to do before.
-    pub(super) fn pass_on(&mut self, at: Picos, place: usize) {
-        let station = self.stations[place];
-        let at = self.solicit(at, station);
-        self.hand_on(at, station);
+    /// The first station in the ring passes the token on at the beginning.
+    pub(super) fn begin(&mut self) {
+        let Some(first) = self.stations.first().copied() else {
+            self.token = Token::None;
+            return;
+        };
+        self.entities[first].visited = Some(0);
+        if self.is_kept() {
+            self.send_token(0, first, self.after(first));
+        }
     }
 
-    /// This station sends the token at this time.
-    fn hand_on(&mut self, at: Picos, station: usize) {
-        self.token = match self.entities[station].place {
-            Some(place) => Token::Free(at, place),
-            None => Token::None,
+    /// This station passes the token on, but for what it has to do before.
+    pub(super) fn pass_on(&mut self, at: Picos, station: usize) {
+        if self.entities[station].leaves {
+            return self.leave(at, station);
+        }
+        let at = self.solicit(at, station);
+        self.send_token(at, station, self.after(station));
+    }
+
+    /// This station begins to send the token at this time.
+    fn send_token(&mut self, begun: Picos, from: usize, to: usize) {
+        let times = self.times();
+        let way = self.way(self.params.positions_metres[from], self.params.positions_metres[to]);
+        let arrives = begun + times.empty + times.station_delay + way;
+        self.token = Token::Sent(Sent { from, to, begun, arrives });
+    }
+
+    /// The next station in the ring.
+    fn after(&self, station: usize) -> usize {
+        let place = self.entities[station].place.expect("the station is in the ring");
+        self.stations[(place + 1) % self.stations.len()]
+    }
+
+    /// Tells its predecessor who follows, and passes the token on for the last time.
+    fn leave(&mut self, at: Picos, station: usize) {
+        let next = self.after(station);
+        self.entities[station].leaves = false;
+        self.entities[station].presence = Presence::Outside;
+        self.statistics.departures += 1;
+        self.give_up(station);
+        self.form();
+        if next == station {
+            self.token = Token::None;
+            self.awaken(at);
+        } else {
+            self.send_token(at + self.times().set_successor, station, next);
+        }
+    }
+
+    /// Gives up what a station has waiting.
+    fn give_up(&mut self, station: usize) {
+        let waiting = self.entities[station].waiting();
+        self.entities[station].queues.iter_mut().for_each(VecDeque::clear);
+        self.statistics.given_up += waiting as u64;
+        (0..waiting).for_each(|_| self.tell(station, Transmission::GivenUp));
+    }
+
+    /// What befalls a station next does, at this time.
+    pub(super) fn change(&mut self, now: Picos) {
+        let Some(Change { station, kind, .. }) = self.changes.pop() else { return };
+        let entity = &mut self.entities[station];
+        match (kind, entity.presence) {
+            (Kind::Join, Presence::Outside) => entity.presence = Presence::Wanting,
+            (Kind::Join, Presence::Failed) => {
+                let is_in = entity.place.is_some();
+                entity.presence = if is_in { Presence::Member } else { Presence::Wanting };
+            }
+            (Kind::Join, Presence::Member) => entity.leaves = false,
+            (Kind::Leave, Presence::Member) => entity.leaves = true,
+            (Kind::Leave, Presence::Wanting) => {
+                entity.presence = Presence::Outside;
+                self.give_up(station);
+            }
+            (Kind::Fail, Presence::Member | Presence::Wanting | Presence::Outside) => {
+                entity.presence = Presence::Failed;
+                self.fail(now, station);
+            }
+            (Kind::LoseToken, Presence::Member) => entity.loses_token = true,
+            (Kind::Join, Presence::Wanting)
+            | (Kind::Leave, Presence::Outside | Presence::Failed)
+            | (Kind::Fail, Presence::Failed)
+            | (Kind::LoseToken, Presence::Wanting | Presence::Outside | Presence::Failed) => {}
+        }
+        self.awaken(now);
+    }
+
+    /// The token, and the frame being sent, are lost with a station that has them.
+    fn fail(&mut self, now: Picos, station: usize) {
+        self.entities[station].leaves = false;
+        let has_token = match self.token {
+            Token::Held(hold) => self.stations[hold.place] == station,
+            Token::Sent(sent) => sent.from == station && now < sent.begun + self.times().empty,
+            Token::Free(..) | Token::Lost(..) | Token::None => false,
         };
+        if has_token {
+            if self.sending.take().is_some() {
+                self.statistics.given_up += 1;
+                self.tell(station, Transmission::GivenUp);
+            }
+            self.lose(now);
+        }
+        self.give_up(station);
+    }
+
+    /// The token is lost. The stations hear nothing when the last signal has gone all the way, and claim
+    /// the token after 7 slot times of silence.
+    fn lose(&mut self, at: Picos) {
+        self.statistics.tokens_lost += 1;
+        let silent = at + self.params.longest_way().as_nanos() * 1_000;
+        self.token = Token::Lost(silent + 7 * self.times().slot, None);
+    }
+
+    /// Where there is no ring, who wants one waits for 7 slot times of silence.
+    fn awaken(&mut self, now: Picos) {
+        let wants = |entity: &Entity| entity.presence == Presence::Wanting;
+        if matches!(self.token, Token::None) && self.entities.iter().any(wants) {
+            self.token = Token::Lost(now + 7 * self.times().slot, None);
+        }
+    }
+
+    /// The token is claimed: by the highest address of those in the ring, or of those who want one where
+    /// there is none. The winner knows its successor if it was in the ring.
+    pub(super) fn claim(&mut self, at: Picos) {
+        let Token::Lost(_, only) = self.token else { return };
+        let is = |presence| {
+            let of = |station: &usize| self.entities[*station].presence == presence;
+            let all = (0..self.entities.len()).filter(of);
+            all.max_by_key(|station| self.addresses[*station])
+        };
+        let only = only.filter(|it| self.entities[*it].presence == Presence::Member);
+        let winner = only.or_else(|| is(Presence::Member)).or_else(|| is(Presence::Wanting));
+        let Some(winner) = winner else {
+            self.bury_failed();
+            self.token = Token::None;
+            return;
+        };
+        self.statistics.claims += 1;
+        let arrives = at + self.times().claim(self.addresses[winner]);
+        if self.entities[winner].presence == Presence::Wanting {
+            self.bury_failed();
+            self.enter(Outcome { successor: Some(winner), until: arrives, passes: 0 });
+        }
+        self.token = Token::Sent(Sent { from: winner, to: winner, begun: arrives, arrives });
+    }
+
+    /// Nobody in the ring works: it is no more.
+    fn bury_failed(&mut self) {
+        self.entities.iter_mut().for_each(|entity| entity.place = None);
+        self.form();
+    }
+
+    /// The token comes to a place: whether the station there takes it. If it failed, the one before
+    /// mends the ring, unless it failed too.
+    pub(super) fn takes_token(&mut self, at: Picos, place: usize) -> bool {
+        let Token::Sent(sent) = self.token else { return true };
+        let entity = &mut self.entities[self.stations[place]];
+        if entity.presence == Presence::Member {
+            let loses = core::mem::take(&mut entity.loses_token);
+            if loses {
+                self.statistics.tokens_lost += 1;
+                // Who was the last to have the token waits for one slot time less.
+                self.token = Token::Lost(at + 6 * self.times().slot, Some(sent.to));
+            }
+            return !loses;
+        }
+        if self.entities[sent.from].presence == Presence::Failed {
+            self.lose(at);
+        } else {
+            self.bridge(sent);
+        }
+        false
+    }
+
+    /// A token that nobody takes is sent again after a slot time. Then its sender asks who follows: the
+    /// station behind answers in the first of three windows, which are there to compare the address. If
+    /// that fails too, it asks again, and then all that would be in the ring, in two windows.
+    fn bridge(&mut self, Sent { from, to, begun, .. }: Sent) {
+        self.statistics.bridges += 1;
+        let times = self.times();
+        let asked = begun + 2 * (times.empty + times.slot);
+        let next = self.after(to);
+        if next != from && self.entities[next].presence == Presence::Member {
+            let answerer = self.answerer(from, next);
+            let windows = [vec![answerer], Vec::new(), Vec::new()];
+            let outcome = times.windows(asked + times.set_successor, &windows);
+            self.entities[to].place = None;
+            self.form();
+            return self.send_token(outcome.until, from, next);
+        }
+        let at = asked + 2 * (times.set_successor + 3 * times.slot) + times.empty;
+        let found = times.windows(at, &self.living(from));
+        self.statistics.contentions += u64::from(found.passes > 0);
+        let next = found.successor.unwrap_or(from);
+        self.skip_to(to, next);
+        if self.entities[next].presence == Presence::Wanting {
+            self.enter(found);
+        }
+        self.form();
+        if self.entities[next].place.is_some() {
+            self.send_token(found.until, from, next);
+        } else {
+            self.token = Token::None;
+            self.awaken(found.until);
+        }
+    }
+
+    /// Who would be in the ring, below and above this station.
+    fn living(&self, station: usize) -> [Vec<Answerer>; 2] {
+        let here = self.addresses[station];
+        let lives = |other: &usize| {
+            let presence = self.entities[*other].presence;
+            *other != station && matches!(presence, Presence::Member | Presence::Wanting)
+        };
+        let all = (0..self.entities.len()).filter(lives).map(|other| self.answerer(station, other));
+        let (below, above) = all.partition(|other| other.address < here);
+        [below, above]
+    }
+
+    /// Has those that failed no place any more, from one station to before another.
+    fn skip_to(&mut self, from: usize, to: usize) {
+        let start = self.entities[from].place.expect("who does not take the token has a place");
+        let count = self.stations.len();
+        for place in (0..count).map(|steps| (start + steps) % count) {
+            let station = self.stations[place];
+            if station == to || self.entities[station].presence != Presence::Failed {
+                break;
+            }
+            self.entities[station].place = None;
+        }
     }
 
     /// Opens a window for those who want to be between this station and its successor, if it is time
@@ -118,6 +343,8 @@ impl TokenBus {
         let entity = &mut self.entities[station];
         entity.presence = Presence::Member;
         entity.visited = None;
+        entity.served = [outcome.until; CLASSES - 1];
+        entity.maintained = outcome.until;
         entity.tokens_to_window = tokens;
         self.statistics.entries += 1;
         self.statistics.latest_entry = span(outcome.until);
