@@ -188,6 +188,9 @@ fn count_token_bus(medium: &TokenBus, counts: &mut BTreeMap<String, u64>) {
     note(counts, "medium.tokens-used", statistics.tokens_used);
     note(counts, "medium.tokens-too-late", statistics.tokens_too_late);
     note(counts, "medium.longest-rotation-ns", wire::time::nanos(statistics.longest_rotation));
+    if statistics.windows > 0 {
+        note(counts, "medium.windows", statistics.windows);
+    }
     note(counts, "medium.carried-ns", wire::time::nanos(statistics.carried));
 }
 

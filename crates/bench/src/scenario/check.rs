@@ -446,8 +446,9 @@ impl Checker<'_, '_> {
         let Err(invalid) = token_bus::TokenBus::new(bus) else { return };
         let path = match invalid {
             token_bus::Invalid::Holding => "medium.holding-time",
-            token_bus::Invalid::Windows | token_bus::Invalid::Station => "medium",
+            token_bus::Invalid::Windows => "medium.maintenance",
             token_bus::Invalid::Position
+            | token_bus::Invalid::Station
             | token_bus::Invalid::Speed
             | token_bus::Invalid::Queue => "medium.length",
         };

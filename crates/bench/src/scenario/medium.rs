@@ -74,6 +74,9 @@ pub enum Medium {
         /// The target rotation times of the lower classes; all frames are of class 6 if not given.
         #[serde(skip_serializing_if = "Option::is_none")]
         classes: Option<Classes>,
+        /// How stations let others into the ring; they open no windows if not given.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        maintenance: Option<Maintenance>,
     },
     /// A 10BASE-T1S multidrop segment of IEEE 802.3cg, at 10 Mbit/s.
     T1s {
@@ -133,6 +136,17 @@ pub struct Classes {
     pub class_2: Span,
     /// Of priorities 1 and 0.
     pub class_0: Span,
+}
+
+/// When a station of a token bus opens a window for others to enter the ring.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(deny_unknown_fields)]
+pub struct Maintenance {
+    /// At every so many-th token (max_inter_solicit_count).
+    pub every: u64,
+    /// Only if less than this has passed since it had the token before.
+    pub target: Span,
 }
 
 impl Medium {
@@ -219,6 +233,7 @@ impl Medium {
             station_delay,
             holding_time,
             classes,
+            maintenance,
         } = *self
         else {
             return None;
@@ -240,6 +255,10 @@ impl Medium {
                     priority_of: token_bus::frame_control,
                 },
             },
+            maintenance: maintenance.map(|Maintenance { every, target }| token_bus::Maintenance {
+                tokens_between_windows: u32::try_from(every).unwrap_or(u32::MAX),
+                target_rotation_time: target.0,
+            }),
             ..params
         })
     }

@@ -5,8 +5,8 @@ use super::problem::Problem;
 use super::quantity::{Rate, Share, Size, Span};
 use super::require;
 use super::{
-    Background, Burst, Classes, DamageKind, Faults, Flow, Group, Medium, Network, Pattern,
-    ProfileName, Scenario, Service, Station, Stop, Transport, VERSION, Warmup,
+    Background, Burst, Classes, DamageKind, Faults, Flow, Group, Maintenance, Medium, Network,
+    Pattern, ProfileName, Scenario, Service, Station, Stop, Transport, VERSION, Warmup,
 };
 use crate::profile;
 use core::time::Duration;
@@ -176,6 +176,7 @@ fn token_bus(fields: &mut Fields<'_, '_>, problems: &mut Vec<Problem>) -> Option
     let station_delay = fields.optional("station-delay", problems);
     let holding_time = fields.optional("holding-time", problems);
     let classes = fields.optional("classes", problems);
+    let maintenance = fields.optional("maintenance", problems);
     if head_end.is_none() && fields.has("head-end-delay") {
         let place = fields.span_of("head-end-delay");
         problems.push(Problem::error(place, "a bus without a head end has no `head-end-delay`"));
@@ -188,7 +189,18 @@ fn token_bus(fields: &mut Fields<'_, '_>, problems: &mut Vec<Problem>) -> Option
         station_delay,
         holding_time: holding_time.unwrap_or(HOLDING_TIME),
         classes,
+        maintenance,
     })
+}
+
+impl Read for Maintenance {
+    fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
+        let mut fields = Fields::of(value, problems)?;
+        let every = fields.required("every", problems);
+        let target = fields.required("target", problems);
+        fields.finish(problems);
+        Some(Self { every: every?, target: target? })
+    }
 }
 
 impl Read for Classes {

@@ -41,6 +41,10 @@ fn the_bound_of_a_single_flow_is_what_each_medium_takes_at_the_most() {
     let bus = "{ kind = \"token-bus\", rate = \"10 Mbit/s\", length = \"100 m\", \
                station-delay = \"3 us\" }";
     assert_eq!(quiet(&[], bus), nanos(402_700));
+    // A window before each pass, 17.6 us and a slot, and at the lowest address another slot: twice the
+    // way and the delay are 7 us, in whole octets 7.2: 2 x (17.6 + 7.2) + 7.2.
+    let windows = bus.replace(" }", ", maintenance = { every = 16, target = \"20 ms\" } }");
+    assert_eq!(quiet(&[], &windows), nanos(402_700 + 56_800));
     // With a tag 186.4 us and a gap of 9.6 us at each of two ports; 100 m twice; 10 us.
     let star =
         "{ kind = \"switched\", rate = \"10 Mbit/s\", length = \"100 m\", latency = \"10 us\" }";

@@ -83,8 +83,8 @@ fn on_a_token_bus_a_datagram_waits_for_the_token_and_takes_its_bits() {
     // It leaves the second station at 0, and 8 (3 + 200 + 22) bits take 180 us.
     let ideal = "kind = \"ideal\", rate = \"10 Mbit/s\", delay = \"5 us\"";
     let bus = "kind = \"token-bus\", rate = \"10 Mbit/s\", length = \"0 m\"";
-    let study = study(&QUIET.replace(ideal, bus), &[]);
-    let sample = run(&study.points[0], "hash", 0).unwrap();
+    let study_of = |bus: &str| study(&QUIET.replace(ideal, bus), &[]);
+    let sample = run(&study_of(bus).points[0], "hash", 0).unwrap();
     let flow = &sample.flows[0];
     assert_eq!((flow.sent, flow.delivered, flow.missed), (50, 50, Some(0)));
     let (least, most) = (flow.delay.min_ns.unwrap(), flow.delay.max_ns.unwrap());
@@ -92,6 +92,14 @@ fn on_a_token_bus_a_datagram_waits_for_the_token_and_takes_its_bits() {
     let counts = &sample.counts;
     assert_eq!((counts["medium.sent"], counts["medium.tokens-used"]), (50, 50));
     assert_eq!(counts["medium.carried-ns"], 50 * 180_000);
+    assert!(!counts.contains_key("medium.windows"));
+    // With a window at each token a round takes 17.6 and 6.4 us more at each station, and 6.4 us more at
+    // the lower: 96 us.
+    let bus = format!("{bus}, maintenance = {{ every = 1, target = \"1 s\" }}");
+    let sample = run(&study_of(&bus).points[0], "hash", 0).unwrap();
+    let most = sample.flows[0].delay.max_ns.unwrap();
+    assert!((221_601..=276_000).contains(&most), "{most}");
+    assert!(sample.counts["medium.windows"] > 1_000);
 }
 
 #[test]

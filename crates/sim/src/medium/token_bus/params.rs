@@ -183,7 +183,7 @@ impl fmt::Display for Invalid {
             Self::Position => "a place on the cable is not a number of metres from its end",
             Self::Speed => "the signal's speed is not a positive number",
             Self::Holding => "the token may not be held long enough for any frame",
-            Self::Windows => "nobody opens a window for stations that want to enter",
+            Self::Windows => "nobody ever opens a window for stations that want to enter",
             Self::Station => "something befalls a station that is not there",
             Self::Queue => "stations have no room for a frame",
         })
