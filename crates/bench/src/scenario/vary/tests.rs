@@ -496,6 +496,8 @@ fn the_schema_knows_the_very_keys_that_are_read() {
     }
     let classes = "[medium]\nkind = \"token-bus\"\nclasses = { zzzzzzzz = 1 }\n";
     read.extend(complain(classes.to_owned(), "medium.classes"));
+    let maintenance = "[medium]\nkind = \"token-bus\"\nmaintenance = { zzzzzzzz = 1 }\n";
+    read.extend(complain(maintenance.to_owned(), "medium.maintenance"));
     let kinds = ["cyclic", "poisson", "constant-rate-request", "maximum-rate-request", "bulk"];
     for kind in kinds {
         let text = format!("[[flow]]\npattern = {{ kind = \"{kind}\", zzzzzzzz = 1 }}\n");
