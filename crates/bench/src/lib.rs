@@ -5,6 +5,7 @@
 //! other than those of frames.
 #![forbid(unsafe_code)]
 
+pub mod advise;
 pub mod analysis;
 pub mod bound;
 pub mod collect;

@@ -1,10 +1,14 @@
 //! What a user can say on the command line. One option means one thing in every verb.
 
+pub(crate) mod advise;
 pub(crate) mod layers;
 pub(crate) mod relay;
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
+
+/// Where help lists what every verb has: behind a verb's own options.
+const LAST: usize = 900;
 
 /// Will the messages on a real-time LAN make their deadlines?
 #[derive(Parser, Debug)]
@@ -24,10 +28,10 @@ pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) verb: Verb,
     /// Result on standard output as NDJSON, one record a line.
-    #[arg(long, global = true)]
+    #[arg(long, global = true, display_order = LAST)]
     pub(crate) json: bool,
     /// No progress and no summary, only results.
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, display_order = LAST)]
     pub(crate) quiet: bool,
 }
 
@@ -50,6 +54,8 @@ pub(crate) enum Verb {
     Dissect(Dissect),
     /// Hold two runs against each other.
     Compare(Compare),
+    /// Search for the transport settings that suit a network, and say on what evidence.
+    Advise(Box<advise::Advise>),
     /// Set the figures of a paper beside ours, each with a verdict.
     Reproduce(Reproduce),
     /// The scenarios that come with tidewire.

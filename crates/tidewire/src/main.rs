@@ -9,6 +9,7 @@ mod figure;
 mod host;
 mod interrupt;
 mod output;
+mod paragraph;
 mod permission;
 mod plot;
 mod quantity;

@@ -1,6 +1,7 @@
 //! Scenarios run from text to report.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail by panicking")]
 
+mod advise;
 mod bounds;
 mod iso_tcp;
 mod layers;

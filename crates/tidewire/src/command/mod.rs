@@ -1,5 +1,6 @@
 //! One file per verb.
 
+mod advise;
 mod compare;
 mod demo;
 mod dissect;
@@ -39,6 +40,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Exit> {
         Verb::Relay(relay) => relay::run(&relay, &output),
         Verb::Dissect(dissect) => dissect::run(&dissect, &output),
         Verb::Compare(compare) => compare::run(&compare, &output),
+        Verb::Advise(advise) => advise::run(&advise, &output),
         Verb::Reproduce(reproduce) => reproduce::run(&reproduce, &output),
         Verb::Scenarios(scenarios) => scenarios::run(&scenarios, &output),
         Verb::Doctor => doctor::run(&output),

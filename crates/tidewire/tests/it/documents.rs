@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Verbs whose output is a function of what they are given, so that every line shown is checked.
-const REPEATABLE: [&str; 5] = ["predict", "watch", "dissect", "scenarios", "reproduce"];
+const REPEATABLE: [&str; 6] = ["predict", "watch", "dissect", "scenarios", "reproduce", "advise"];
 
 /// A command of a document and the lines shown below it.
 struct Example {

@@ -1,6 +1,7 @@
 //! The command, run as people and scripts run it.
 #![expect(clippy::unwrap_used, reason = "the helpers of these tests fail as tests do")]
 
+mod advise;
 mod codes;
 mod compare;
 mod demo;

@@ -1,6 +1,7 @@
 //! A reproduction for people: tables that fit 80 columns, then why rows differ, then the count.
 
 use crate::output::Output;
+use crate::paragraph::wrapped;
 use crate::quantity::trimmed;
 use crate::table::{Align, Table};
 use bench::reproduce::found::Found;
@@ -10,9 +11,6 @@ use bench::reproduce::verdict::{Role, Verdict};
 use bench::reproduce::{Outcome, Paper, Reproduction};
 use std::collections::BTreeSet;
 use std::io;
-
-/// The width that every terminal has.
-const COLUMNS: usize = 80;
 
 /// How the roles follow each other: what can succeed first.
 const ROLES: [Role; 7] = [
@@ -187,41 +185,9 @@ fn sentence(words: &str) -> String {
     sentence
 }
 
-/// Words behind a beginning, in lines that fit a terminal; later lines stand below the first word.
-fn wrapped(beginning: &str, words: &str) -> String {
-    let indent = beginning.chars().count().min(COLUMNS / 2);
-    let mut lines = String::new();
-    let mut line = beginning.to_owned();
-    let mut is_empty = true;
-    for word in words.split_whitespace() {
-        let gap = usize::from(!is_empty);
-        if !is_empty && line.chars().count() + gap + word.chars().count() > COLUMNS {
-            lines.push_str(line.trim_end());
-            lines.push('\n');
-            line = " ".repeat(indent);
-            is_empty = true;
-        }
-        if !is_empty {
-            line.push(' ');
-        }
-        line.push_str(word);
-        is_empty = false;
-    }
-    lines + line.trim_end()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lines_are_broken_between_words_and_indented() {
-        let text = wrapped("  001  ", &"words ".repeat(20));
-        let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines.len(), 2);
-        assert!(lines[0].starts_with("  001  words") && lines[1].starts_with("       words"));
-        assert!(lines.iter().all(|line| line.chars().count() <= 80));
-    }
 
     #[test]
     fn a_value_is_told_with_its_interval_where_that_has_a_width() {

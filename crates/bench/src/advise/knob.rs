@@ -1,0 +1,279 @@
+//! What can be set at a class 4 transport, the settings that are tried, and which of two settings is
+//! the more conservative.
+
+use crate::scenario::{Acknowledge, Retransmit, Scenario, Size, Span, Timer, Transport};
+use core::fmt;
+use core::time::Duration;
+use serde::Serialize;
+
+/// Times T1 that are tried, the longest first.
+const TIMES_MS: [u64; 8] = [1_000, 500, 200, 100, 50, 20, 10, 5];
+/// Windows that are tried; beyond 15 they need the extended format.
+const WINDOWS: [u64; 8] = [1, 2, 4, 8, 15, 30, 60, 120];
+/// The widest window of the normal format.
+const NORMAL_WINDOW: u64 = 15;
+/// The sizes that ISO 8073 has for TPDUs.
+const TPDUS: [u64; 7] = [128, 256, 512, 1_024, 2_048, 4_096, 8_192];
+
+/// Something that can be set.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Knob {
+    /// Whether TPDUs have a checksum.
+    Checksum,
+    /// The retransmission time, fixed or adaptive.
+    T1,
+    /// DTs that may be outstanding.
+    Window,
+    /// The size of TPDUs.
+    Tpdu,
+    /// When DTs are acknowledged.
+    Acknowledge,
+    /// What is sent again when T1 runs out.
+    Retransmit,
+    /// Whether TPDUs share frames.
+    Concatenate,
+}
+
+impl fmt::Display for Knob {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Checksum => "checksum",
+            Self::T1 => "t1",
+            Self::Window => "window",
+            Self::Tpdu => "tpdu",
+            Self::Acknowledge => "acknowledge",
+            Self::Retransmit => "retransmit",
+            Self::Concatenate => "concatenate",
+        })
+    }
+}
+
+/// One setting of a knob.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Setting {
+    /// With or without.
+    Checksum(bool),
+    /// T1 is this.
+    Fixed(Span),
+    /// T1 follows the round trips, from this on.
+    Adaptive(Span),
+    /// So many DTs.
+    Window(u64),
+    /// At most so long.
+    Tpdu(Size),
+    /// Acknowledged so.
+    Acknowledge(Acknowledge),
+    /// Sent again so.
+    Retransmit(Retransmit),
+    /// With or without.
+    Concatenate(bool),
+}
+
+impl Setting {
+    /// How a knob is set at a transport.
+    #[must_use]
+    pub fn of(knob: Knob, transport: &Transport) -> Self {
+        match knob {
+            Knob::Checksum => Self::Checksum(transport.checksum),
+            Knob::T1 if transport.timer == Timer::Adaptive => Self::Adaptive(transport.t1),
+            Knob::T1 => Self::Fixed(transport.t1),
+            Knob::Window => Self::Window(transport.window),
+            Knob::Tpdu => Self::Tpdu(transport.tpdu),
+            Knob::Acknowledge => Self::Acknowledge(transport.acknowledge),
+            Knob::Retransmit => Self::Retransmit(transport.retransmit),
+            Knob::Concatenate => Self::Concatenate(transport.concatenate),
+        }
+    }
+
+    /// A transport with this set, and everything else as it was.
+    #[must_use]
+    pub fn put(self, transport: &Transport) -> Transport {
+        let mut set = transport.clone();
+        match self {
+            Self::Checksum(checksum) => set.checksum = checksum,
+            Self::Fixed(t1) => (set.timer, set.t1) = (Timer::Fixed, t1),
+            Self::Adaptive(t1) => (set.timer, set.t1) = (Timer::Adaptive, t1),
+            Self::Window(window) => set.window = window,
+            Self::Tpdu(tpdu) => set.tpdu = tpdu,
+            Self::Acknowledge(acknowledge) => set.acknowledge = acknowledge,
+            Self::Retransmit(retransmit) => set.retransmit = retransmit,
+            Self::Concatenate(concatenate) => set.concatenate = concatenate,
+        }
+        set
+    }
+}
+
+impl fmt::Display for Setting {
+    /// As a scenario writes it; a T1 that adapts with the time it begins with.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Checksum(set) | Self::Concatenate(set) => write!(f, "{set}"),
+            Self::Fixed(t1) => write!(f, "{t1}"),
+            Self::Adaptive(t1) => write!(f, "adaptive {t1}"),
+            Self::Window(window) => write!(f, "{window}"),
+            Self::Tpdu(tpdu) => write!(f, "{tpdu}"),
+            Self::Acknowledge(acknowledge) => f.write_str(match acknowledge {
+                Acknowledge::Each => "each",
+                Acknowledge::Withhold => "withhold",
+                Acknowledge::Delay => "delay",
+                Acknowledge::OnRequest => "on-request",
+            }),
+            Self::Retransmit(retransmit) => f.write_str(match retransmit {
+                Retransmit::First => "first",
+                Retransmit::All => "all",
+                Retransmit::Selective => "selective",
+            }),
+        }
+    }
+}
+
+/// What is tried: of each knob its settings, the most conservative first.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Grid {
+    /// Knob by knob, in the order in which they are settled; no knob twice, none without settings.
+    pub knobs: Vec<(Knob, Vec<Setting>)>,
+}
+
+impl Grid {
+    /// What can be tried for a scenario, its own settings among it.
+    ///
+    /// The more conservative is: with checksum; T1 that adapts, then the longer; the smaller window;
+    /// the shorter TPDU, which keeps the wire for less time; the earlier acknowledgement; the fewer
+    /// DTs sent again; one TPDU a frame. There is no setting without checksum where the path damages
+    /// what the FCS passes.
+    #[must_use]
+    pub fn of(scenario: &Scenario) -> Self {
+        let own = &scenario.transport;
+        let checksums: &[bool] = if is_damaging(scenario) { &[true] } else { &[true, false] };
+        let most = most_tpdu_octets(scenario);
+        let widest = if own.extended { u64::MAX } else { NORMAL_WINDOW };
+        let millis = |ms: &u64| Span(Duration::from_millis(*ms));
+        let mut times: Vec<Span> = TIMES_MS.iter().map(millis).chain([own.t1]).collect();
+        times.sort_by(|one, other| other.cmp(one));
+        times.dedup();
+        let sizes = TPDUS.iter().filter(|octets| **octets <= most || **octets == own.tpdu.0);
+        let times = times.into_iter().map(Setting::Fixed);
+        let acknowledge =
+            [Acknowledge::Each, Acknowledge::Withhold, Acknowledge::OnRequest, Acknowledge::Delay];
+        let retransmit = [Retransmit::First, Retransmit::Selective, Retransmit::All];
+        Self {
+            knobs: vec![
+                (Knob::Checksum, checksums.iter().map(|set| Setting::Checksum(*set)).collect()),
+                (Knob::T1, core::iter::once(Setting::Adaptive(own.t1)).chain(times).collect()),
+                (Knob::Window, windows(own.window, widest)),
+                (Knob::Tpdu, sizes.map(|octets| Setting::Tpdu(Size(*octets))).collect()),
+                (Knob::Acknowledge, acknowledge.map(Setting::Acknowledge).to_vec()),
+                (Knob::Retransmit, retransmit.map(Setting::Retransmit).to_vec()),
+                (Knob::Concatenate, [false, true].map(Setting::Concatenate).to_vec()),
+            ],
+        }
+    }
+
+    /// The scenario's own settings, where the grid has them; else the most conservative.
+    pub(super) fn own(&self, transport: &Transport) -> Transport {
+        let mut own = transport.clone();
+        for (knob, settings) in &self.knobs {
+            let is_there = settings.contains(&Setting::of(*knob, transport));
+            if let (false, Some(first)) = (is_there, settings.first()) {
+                own = first.put(&own);
+            }
+        }
+        own
+    }
+
+    /// The last setting of every knob: the least conservative of each.
+    pub(super) fn last(&self, transport: &Transport) -> Transport {
+        let lasts = self.knobs.iter().filter_map(|(_, settings)| settings.last());
+        lasts.fold(transport.clone(), |set, setting| setting.put(&set))
+    }
+
+    /// The widest window and the longest TPDU, with everything that mends losses at its best guess.
+    pub(super) fn daring(&self, transport: &Transport) -> Transport {
+        self.knobs.iter().fold(transport.clone(), |set, (knob, settings)| {
+            let of_knob = match knob {
+                Knob::Window | Knob::Tpdu => settings.last(),
+                Knob::Retransmit => settings.get(settings.len() / 2),
+                Knob::Checksum | Knob::T1 | Knob::Acknowledge | Knob::Concatenate => {
+                    settings.first()
+                }
+            };
+            of_knob.map_or(set.clone(), |setting| setting.put(&set))
+        })
+    }
+}
+
+/// Whether the path changes data that the FCS passes.
+pub(super) fn is_damaging(scenario: &Scenario) -> bool {
+    scenario.faults.damage.0 > 0
+}
+
+/// The longest TPDU that the network takes whole, in a frame or in segments.
+fn most_tpdu_octets(scenario: &Scenario) -> u64 {
+    scenario.transport_on(scenario.medium.most_lsdu_octets()).nsdu_octets as u64
+}
+
+fn windows(own: u64, widest: u64) -> Vec<Setting> {
+    let mut windows: Vec<u64> = WINDOWS.iter().copied().chain([own]).collect();
+    windows.retain(|window| *window <= widest);
+    windows.sort_unstable();
+    windows.dedup();
+    windows.into_iter().map(Setting::Window).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::load;
+    use crate::scenarios;
+
+    fn settings(text: &str, knob: Knob) -> Vec<String> {
+        let study = load(text, "test").unwrap();
+        let grid = Grid::of(study.scenario());
+        let (_, settings) = grid.knobs.iter().find(|(found, _)| *found == knob).unwrap();
+        settings.iter().map(Setting::to_string).collect()
+    }
+
+    #[test]
+    fn a_setting_that_is_put_is_found_again() {
+        let study = load(scenarios::get("bulk").unwrap().text, "test").unwrap();
+        for (knob, settings) in Grid::of(study.scenario()).knobs {
+            for setting in settings {
+                let set = setting.put(&study.scenario().transport);
+                assert_eq!(Setting::of(knob, &set), setting);
+            }
+        }
+    }
+
+    #[test]
+    fn the_checksum_is_not_open_where_damage_passes_the_fcs() {
+        let text = scenarios::get("bulk").unwrap().text;
+        assert_eq!(settings(text, Knob::Checksum), ["true", "false"]);
+        // What the FCS catches is a loss like any other.
+        let corrupt = text.replace("[vary]", "[faults]\ncorrupt = \"1 %\"\n\n[vary]");
+        assert_eq!(settings(&corrupt, Knob::Checksum), ["true", "false"]);
+        let damage = text.replace("[vary]", "[faults]\ndamage = \"1 %\"\n\n[vary]");
+        assert_eq!(settings(&damage, Knob::Checksum), ["true"]);
+    }
+
+    #[test]
+    fn tpdus_fit_into_the_frames_of_the_medium() {
+        // 1,500 octets of data less LLC and CLNP leave 1,496: 1,024 is the longest of the standard.
+        let text = scenarios::get("bulk").unwrap().text;
+        assert_eq!(settings(text, Knob::Tpdu), ["128 B", "256 B", "512 B", "1024 B"]);
+        // In segments of CLNP any goes: 65,535 octets of a PDU less its header.
+        let segments = text.replace("[vary]", "[network]\nprotocol = \"clnp\"\n\n[vary]");
+        assert_eq!(settings(&segments, Knob::Tpdu)[4..], ["2048 B", "4096 B", "8192 B"]);
+    }
+
+    #[test]
+    fn own_settings_are_tried_in_their_place() {
+        let text = scenarios::get("bulk").unwrap().text;
+        let own = text.replace("[vary]", "[transport]\nt1 = \"70 ms\"\n\n[vary]");
+        let times = settings(&own, Knob::T1);
+        assert_eq!(times[0], "adaptive 70 ms");
+        assert_eq!(times[4..7], ["100 ms", "70 ms", "50 ms"]);
+        let normal = own.replace("70 ms\"", "70 ms\"\nextended = false");
+        assert_eq!(settings(&normal, Knob::Window), ["1", "2", "4", "8", "15"]);
+    }
+}

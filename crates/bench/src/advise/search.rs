@@ -1,0 +1,278 @@
+//! The search: knob by knob, each a race of its settings; then proof on runs of its own.
+//!
+//! A race gives every setting a few replications, keeps the better half, and goes on until nothing is
+//! open or each has the most replications. The search begins three times: at the scenario's settings,
+//! at daring ones, and at the far end of every knob, since one knob may be worth nothing before
+//! another is turned. Half of the runs are for that.
+//!
+//! The best of many noisy means is partly the luckiest. So what was found is then run with other
+//! chance, and held against the scenario's own settings: unless it is shown to be better, these are
+//! gone on from. Then every setting of every knob is run beside that: the numbers that are told come
+//! from there alone. What is shown to be better there is moved to, and each knob goes to its most
+//! conservative setting that costs little.
+//!
+//! Not found: settings that are good only together and lie on no way from these starts.
+
+use super::knob::{Grid, Knob, Setting};
+use super::trials::{INDIFFERENCE, TOLERABLE, Trials, Verdict};
+use super::{Evidence, Tried};
+use crate::scenario::Transport;
+
+/// Replications that every setting gets first.
+const FIRST: usize = 3;
+/// The same where there is chance: what befalls one run in three shows up in nine with 97 %
+/// (1 - (2/3)^9), and in three with 70 %. Before that neither equal nor worse means much.
+const FIRST_BY_CHANCE: usize = 9;
+/// Replications that are added while something is open.
+const STEP: usize = 3;
+/// Times that every knob is gone through at the most.
+const MOST_PASSES: usize = 5;
+
+/// A search under way.
+pub(super) struct Search<'a, 't, E> {
+    pub(super) grid: &'a Grid,
+    pub(super) trials: Trials<'t, E>,
+    /// The confidence of a race as a whole.
+    pub(super) level: f64,
+    /// The most replications of one setting.
+    pub(super) most: usize,
+    /// Whether there is chance that may not show in the first replications: faults, other traffic.
+    pub(super) has_chance: bool,
+}
+
+/// What was found on runs of its own.
+pub(super) struct Proof {
+    /// The number of the settings to advise.
+    pub(super) advised: usize,
+    /// Each knob beside them.
+    pub(super) evidence: Vec<Evidence>,
+    /// The number of those that the search ended at and that are not shown to be better than the
+    /// scenario's own.
+    pub(super) unproved: Option<usize>,
+}
+
+impl<E> Search<'_, '_, E> {
+    /// The number of settings that no single knob makes better, as far as the search saw.
+    pub(super) fn explore(&mut self, own: &Transport) -> Result<usize, E> {
+        let starts = [self.grid.own(own), self.grid.daring(own), self.grid.last(own)];
+        let share = self.trials.left() / (2 * starts.len() as u64);
+        let own = self.trials.number(starts[0].clone());
+        let mut ends = vec![own];
+        for start in starts {
+            let start = self.trials.number(start);
+            self.trials.reserve(self.trials.left().saturating_sub(share));
+            ends.push(self.descend(start)?);
+        }
+        self.trials.reserve(self.trials.left() / 2);
+        let best = self.race(&ends)?;
+        self.trials.reserve(0);
+        Ok(if self.trials.gains(best, own) { best } else { own })
+    }
+
+    /// Turns one knob after the other to its best setting.
+    fn descend(&mut self, start: usize) -> Result<usize, E> {
+        let mut at = start;
+        for _ in 0..MOST_PASSES {
+            let before = at;
+            for place in 0..self.grid.knobs.len() {
+                let rivals = self.rivals(at, place);
+                let leader = self.race(&rivals)?;
+                // A move that gains nothing is one that another pass takes back.
+                if self.trials.gains(leader, at) {
+                    at = leader;
+                }
+                if self.trials.is_over() {
+                    return Ok(at);
+                }
+            }
+            if at == before {
+                break;
+            }
+        }
+        Ok(at)
+    }
+
+    /// The settings that differ from some in one knob at the most.
+    fn rivals(&mut self, at: usize, place: usize) -> Vec<usize> {
+        let Some((_, settings)) = self.grid.knobs.get(place) else { return vec![at] };
+        let transport = self.trials.transport(at).clone();
+        settings.iter().map(|setting| self.trials.number(setting.put(&transport))).collect()
+    }
+
+    /// The best of some; the first where nothing was run.
+    fn race(&mut self, rivals: &[usize]) -> Result<usize, E> {
+        let mut alive = rivals.to_vec();
+        let mut replications = self.first();
+        loop {
+            self.trials.replicate(&alive, replications)?;
+            let Some(leader) = self.trials.leader(&alive) else {
+                return Ok(rivals.first().copied().unwrap_or_default());
+            };
+            let level = self.each(alive.len());
+            alive.retain(|one| self.trials.verdict(*one, leader, level) != Verdict::Worse);
+            alive = self.trials.foremost(&alive, alive.len().div_ceil(2));
+            let is_open =
+                |one: &usize| self.trials.verdict(*one, leader, level) == Verdict::Undecided;
+            let is_done = !alive.iter().any(is_open) || replications >= self.most;
+            if is_done || self.trials.is_over() {
+                return Ok(leader);
+            }
+            replications = (replications + STEP).min(self.most);
+        }
+    }
+
+    /// Replications that every setting gets first.
+    fn first(&self) -> usize {
+        if self.has_chance { FIRST_BY_CHANCE.min(self.most) } else { FIRST.min(self.most) }
+    }
+
+    /// The confidence of one comparison among so many settings (Bonferroni).
+    fn each(&self, rivals: usize) -> f64 {
+        1.0 - (1.0 - self.level) / rivals.saturating_sub(1).max(1) as f64
+    }
+
+    /// Judges what was found on runs of its own.
+    pub(super) fn prove(&mut self, found: usize, own: &Transport) -> Result<Proof, E> {
+        let on_grid = self.trials.number(self.grid.own(own));
+        let own = self.trials.number(own.clone());
+        self.trials.prove();
+        // Nobody should change what is not shown to be worse.
+        let is_proved = self.is_worse(own, found)?;
+        let advised = self.improve(if is_proved { found } else { on_grid }, own)?;
+        self.gather(advised, own)?;
+        let unproved = (!is_proved && found != advised).then_some(found);
+        Ok(Proof { advised, evidence: self.evidence(advised), unproved })
+    }
+
+    /// Whether the one is shown to be worse than the other, with as many runs as that takes or may.
+    fn is_worse(&mut self, one: usize, other: usize) -> Result<bool, E> {
+        let mut replications = self.first();
+        loop {
+            self.trials.replicate(&[one, other], replications)?;
+            let verdict = self.trials.verdict(one, other, self.level);
+            let is_open = verdict == Verdict::Undecided && replications < self.most;
+            if !is_open || self.trials.is_over() {
+                return Ok(verdict == Verdict::Worse);
+            }
+            replications = (replications + STEP).min(self.most);
+        }
+    }
+
+    /// Moves to what is shown to be better by one knob, and then to the conservative side, until
+    /// there is nothing to move to.
+    fn improve(&mut self, start: usize, own: usize) -> Result<usize, E> {
+        let (mut reference, mut at) = (start, start);
+        for _ in 0..MOST_PASSES {
+            self.gather(at, own)?;
+            let next = match self.better(at) {
+                Some(better) => {
+                    reference = better;
+                    better
+                }
+                None => self.settle(at, reference)?,
+            };
+            let is_done = next == at || self.trials.is_over();
+            at = next;
+            if is_done {
+                break;
+            }
+        }
+        Ok(at)
+    }
+
+    /// Runs every setting of every knob beside the advised ones, until it is decided what each is
+    /// against them or it has the most replications.
+    fn gather(&mut self, advised: usize, own: usize) -> Result<(), E> {
+        let mut replications = self.first();
+        self.trials.replicate(&[advised, own], replications)?;
+        let mut open: Vec<(usize, f64)> = vec![(own, self.level)];
+        for place in 0..self.grid.knobs.len() {
+            let rivals = self.rivals(advised, place);
+            let level = self.each(rivals.len());
+            open.extend(rivals.into_iter().map(|rival| (rival, level)));
+        }
+        while !open.is_empty() {
+            let mut which = vec![advised];
+            which.extend(open.iter().map(|(rival, _)| *rival));
+            which.sort_unstable();
+            which.dedup();
+            self.trials.replicate(&which, replications)?;
+            if replications >= self.most || self.trials.is_over() {
+                break;
+            }
+            replications = (replications + STEP).min(self.most);
+            open.retain(|(rival, level)| {
+                self.trials.verdict(*rival, advised, *level) == Verdict::Undecided
+            });
+        }
+        Ok(())
+    }
+
+    /// The best of those that are shown to be better by one knob.
+    fn better(&mut self, advised: usize) -> Option<usize> {
+        let mut better = Vec::new();
+        for (place, (knob, _)) in self.grid.knobs.iter().enumerate() {
+            let rivals = self.rivals(advised, place);
+            let level = self.each(rivals.len());
+            let beyond = if *knob == Knob::Checksum { TOLERABLE } else { INDIFFERENCE };
+            let is_better = |one: &usize| {
+                self.trials.verdict_beyond(beyond, *one, advised, level) == Verdict::Better
+            };
+            better.extend(rivals.into_iter().filter(is_better));
+        }
+        self.trials.leader(&better)
+    }
+
+    /// Goes to the most conservative setting of each knob that costs little against some others; with
+    /// the checksum, unless it is shown to cost more than is tolerable.
+    fn settle(&mut self, at: usize, reference: usize) -> Result<usize, E> {
+        let mut at = at;
+        for (knob, settings) in &self.grid.knobs {
+            let transport = self.trials.transport(at).clone();
+            let own = Setting::of(*knob, &transport);
+            for setting in settings.iter().take_while(|setting| **setting != own) {
+                let rival = self.trials.number(setting.put(&transport));
+                // What differs seldom looks equal in few runs, and equal is what is looked for.
+                let replications = if self.has_chance { self.most } else { self.first() };
+                self.trials.replicate(&[rival, reference], self.first())?;
+                let is_worse = self.trials.verdict(rival, reference, self.level) == Verdict::Worse;
+                if is_worse && *knob != Knob::Checksum {
+                    continue;
+                }
+                self.trials.replicate(&[rival, reference], replications)?;
+                let is_whole = self.trials.count(rival) >= replications;
+                let is_free = match knob {
+                    Knob::Checksum => {
+                        self.trials.verdict_beyond(TOLERABLE, rival, reference, self.level)
+                            != Verdict::Worse
+                    }
+                    _ => is_whole && self.trials.costs_little(rival, reference, self.level),
+                };
+                if is_free {
+                    at = rival;
+                    break;
+                }
+            }
+        }
+        Ok(at)
+    }
+
+    /// Every setting of every knob, all other knobs as advised.
+    fn evidence(&mut self, advised: usize) -> Vec<Evidence> {
+        let mut evidence = Vec::new();
+        for (place, (knob, settings)) in self.grid.knobs.iter().enumerate() {
+            let rivals = self.rivals(advised, place);
+            let level = self.each(rivals.len());
+            let tried = settings.iter().zip(rivals).map(|(setting, rival)| Tried {
+                setting: *setting,
+                outcome: self.trials.outcome(rival),
+                differences: self.trials.differences(rival, advised, level),
+                verdict: self.trials.verdict(rival, advised, level),
+            });
+            let tried = tried.collect();
+            let advised = Setting::of(*knob, self.trials.transport(advised));
+            evidence.push(Evidence { knob: *knob, advised, tried });
+        }
+        evidence
+    }
+}

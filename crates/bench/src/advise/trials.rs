@@ -1,0 +1,323 @@
+//! Runs of settings, each made once, and what they show of two settings against each other.
+//!
+//! All settings meet the same chance: replication k of each has the same seed (common random
+//! numbers), so that differences are taken run by run. Bias: a connection that sends other frames
+//! draws other losses, so that the pairs are less alike than their seeds; and looking again after
+//! each further replication makes a difference that is none a little more likely to be shown.
+
+use super::objective::Criterion;
+use super::{Ended, Outcome, Part, Trial};
+use crate::sample::{FlowSample, Sample};
+use crate::scenario::{Point, Scenario, Transport};
+use stats::interval::{self, Estimate};
+use stats::summary::Summary;
+
+/// A relative difference that does not matter.
+pub const INDIFFERENCE: f64 = 0.01;
+/// What the conservative side may cost at the most, with the confidence asked for.
+pub const TOLERABLE: f64 = 0.05;
+
+/// What two settings show.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// The one is shown to be better.
+    Better,
+    /// The one is shown to be worse.
+    Worse,
+    /// They differ by less than matters.
+    Equal,
+    /// More runs would be needed to tell.
+    Undecided,
+}
+
+/// Makes runs: of each trial its sample, in order; fewer where it has to stop.
+pub type Run<'a, E> = &'a mut dyn FnMut(&[Trial]) -> Result<Vec<Sample>, E>;
+
+/// Settings and the runs made with them.
+pub(super) struct Trials<'a, E> {
+    point: Point,
+    criteria: &'static [Criterion],
+    run: Run<'a, E>,
+    left: u64,
+    /// What runs are for now.
+    part: Part,
+    /// Runs that are kept for later.
+    reserved: u64,
+    /// Whether whoever makes the runs makes no more for the search.
+    is_searched: bool,
+    candidates: Vec<Candidate>,
+    /// The replication to begin with; those before it were for something else.
+    begin: u64,
+    /// Why no more runs are made.
+    pub(super) ended: Option<Ended>,
+}
+
+/// Settings, and what came of them.
+struct Candidate {
+    transport: Transport,
+    was_run: bool,
+    /// Of each replication in turn.
+    scores: Vec<Score>,
+}
+
+/// What came of one run.
+struct Score {
+    /// The value of each criterion.
+    values: Vec<f64>,
+    /// Messages with a deadline.
+    judged: u64,
+}
+
+impl<'a, E> Trials<'a, E> {
+    /// No run yet, and at the most this many.
+    pub(super) fn new(
+        point: &Point,
+        criteria: &'static [Criterion],
+        budget: u64,
+        run: Run<'a, E>,
+    ) -> Self {
+        let (point, candidates) = (point.clone(), Vec::new());
+        let (part, is_searched) = (Part::Search, false);
+        let (left, reserved, begin, ended) = (budget, 0, 0, None);
+        Self { point, criteria, run, left, part, reserved, is_searched, candidates, begin, ended }
+    }
+
+    /// The number of these settings.
+    pub(super) fn number(&mut self, transport: Transport) -> usize {
+        let known = self.candidates.iter().position(|known| known.transport == transport);
+        known.unwrap_or_else(|| {
+            let candidate = Candidate { transport, was_run: false, scores: Vec::new() };
+            self.candidates.push(candidate);
+            self.candidates.len() - 1
+        })
+    }
+
+    /// The settings of this number.
+    pub(super) fn transport(&self, which: usize) -> &Transport {
+        &self.of(which).transport
+    }
+
+    fn of(&self, which: usize) -> &Candidate {
+        self.candidates.get(which).expect("numbers come from `number`")
+    }
+
+    /// How many settings were tried.
+    pub(super) fn tried(&self) -> usize {
+        self.candidates.iter().filter(|candidate| candidate.was_run).count()
+    }
+
+    /// How many runs may still be made.
+    pub(super) const fn left(&self) -> u64 {
+        self.left
+    }
+
+    /// Keeps so many runs for later.
+    pub(super) const fn reserve(&mut self, runs: u64) {
+        self.reserved = runs;
+    }
+
+    /// Whether no run may be made now.
+    pub(super) const fn is_over(&self) -> bool {
+        self.is_stopped() || self.left <= self.reserved
+    }
+
+    const fn is_stopped(&self) -> bool {
+        let is_searched = matches!(self.part, Part::Search) && self.is_searched;
+        is_searched || self.ended.is_some()
+    }
+
+    /// How many replications of these settings there are.
+    pub(super) fn count(&self, which: usize) -> usize {
+        self.of(which).scores.len()
+    }
+
+    /// Begins the proof, with chance that nothing has met yet.
+    pub(super) fn prove(&mut self) {
+        self.part = Part::Proof;
+        let counts = self.candidates.iter().map(|candidate| candidate.scores.len());
+        self.begin += counts.max().unwrap_or(0) as u64;
+        for candidate in &mut self.candidates {
+            candidate.scores.clear();
+        }
+    }
+
+    /// Makes what is missing until each of these has so many replications, or nothing is left.
+    pub(super) fn replicate(&mut self, which: &[usize], replications: usize) -> Result<(), E> {
+        let mut missing = Vec::new();
+        // By replication first, so that where the budget ends all have about equally many.
+        for replication in 0..replications {
+            let lacking = which.iter().filter(|which| self.count(**which) <= replication);
+            missing.extend(lacking.map(|which| (*which, replication)));
+        }
+        if self.is_stopped() || missing.is_empty() {
+            return Ok(());
+        }
+        let allowed = self.left.saturating_sub(self.reserved);
+        let affordable = usize::try_from(allowed).unwrap_or(usize::MAX);
+        if missing.len() > affordable {
+            missing.truncate(affordable);
+            self.ended = (self.reserved == 0).then_some(Ended::Budget);
+        }
+        let trials: Vec<Trial> = missing
+            .iter()
+            .map(|(which, replication)| self.trial(*which, self.begin + *replication as u64))
+            .collect();
+        let samples = (self.run)(&trials)?;
+        let complete = samples.iter().take_while(|sample| sample.complete).count();
+        match self.part {
+            Part::Search => self.is_searched |= complete < trials.len(),
+            Part::Proof if complete < trials.len() => self.ended = Some(Ended::Stopped),
+            Part::Proof => {}
+        }
+        self.left = self.left.saturating_sub(samples.len() as u64);
+        for ((which, _), sample) in missing.into_iter().zip(samples.iter().take(complete)) {
+            let score = Score::of(&self.point.scenario, sample, self.criteria);
+            let candidate = self.candidates.get_mut(which).expect("numbers come from `number`");
+            candidate.was_run = true;
+            candidate.scores.push(score);
+        }
+        Ok(())
+    }
+
+    fn trial(&self, which: usize, replication: u64) -> Trial {
+        let mut point = self.point.clone();
+        point.scenario.transport = self.transport(which).clone();
+        Trial { point, replication, part: self.part }
+    }
+
+    /// A criterion over the replications of these settings.
+    fn values(&self, which: usize, criterion: usize) -> Summary {
+        let scores = self.of(which).scores.iter();
+        scores.filter_map(|score| score.values.get(criterion).copied()).collect()
+    }
+
+    /// What came of these settings.
+    pub(super) fn outcome(&self, which: usize) -> Outcome {
+        let values = (0..self.criteria.len()).map(|place| self.values(which, place)).collect();
+        let judged = self.of(which).scores.iter().map(|score| score.judged).sum();
+        Outcome { values, judged }
+    }
+
+    /// By how much the one is worse than the other in each replication that both have, and the mean
+    /// of the other in these.
+    fn excesses(&self, one: usize, other: usize, place: usize) -> (Summary, f64) {
+        let criterion = self.criteria.get(place).expect("a place among the criteria");
+        let pairs = || {
+            let both = self.of(one).scores.iter().zip(&self.of(other).scores);
+            both.filter_map(|(one, other)| {
+                Some((*one.values.get(place)?, *other.values.get(place)?))
+            })
+        };
+        let excesses = pairs().map(|(one, other)| criterion.excess(one, other)).collect();
+        let of_other: Summary = pairs().map(|(_, other)| other).collect();
+        (excesses, of_other.mean().unwrap_or(0.0))
+    }
+
+    /// By how much the one is worse than the other, criterion by criterion, over pairs of runs; none
+    /// of fewer than two pairs.
+    pub(super) fn differences(
+        &self,
+        one: usize,
+        other: usize,
+        level: f64,
+    ) -> Vec<Option<Estimate>> {
+        let of = |place| interval::mean(&self.excesses(one, other, place).0, level);
+        (0..self.criteria.len()).map(of).collect()
+    }
+
+    /// What the replications of both show of the one against the other.
+    pub(super) fn verdict(&self, one: usize, other: usize, level: f64) -> Verdict {
+        self.verdict_beyond(INDIFFERENCE, one, other, level)
+    }
+
+    /// The same where another relative difference does not matter.
+    pub(super) fn verdict_beyond(
+        &self,
+        indifference: f64,
+        one: usize,
+        other: usize,
+        level: f64,
+    ) -> Verdict {
+        if one == other {
+            return Verdict::Equal;
+        }
+        for place in 0..self.criteria.len() {
+            let (excesses, mean) = self.excesses(one, other, place);
+            let Some(found) = interval::mean(&excesses, level) else { return Verdict::Undecided };
+            let interval = found.interval();
+            let allowed = indifference * mean.abs();
+            if interval.low > allowed {
+                return Verdict::Worse;
+            }
+            if interval.high < -allowed {
+                return Verdict::Better;
+            }
+            if interval.low < -allowed || interval.high > allowed {
+                return Verdict::Undecided;
+            }
+        }
+        Verdict::Equal
+    }
+
+    /// Whether the one is, in the mean, better than the other by more than the indifference: in the
+    /// first criterion in which they differ by that.
+    pub(super) fn gains(&self, one: usize, other: usize) -> bool {
+        for place in 0..self.criteria.len() {
+            let (excesses, mean) = self.excesses(one, other, place);
+            let Some(excess) = excesses.mean() else { return false };
+            if excess.abs() > INDIFFERENCE * mean.abs() {
+                return excess < 0.0;
+            }
+        }
+        false
+    }
+
+    /// Whether the one costs little against the other in every criterion: in the mean no more than
+    /// the indifference, and shown to be no more than what is tolerable.
+    pub(super) fn costs_little(&self, one: usize, other: usize, level: f64) -> bool {
+        (0..self.criteria.len()).all(|place| {
+            let (excesses, mean) = self.excesses(one, other, place);
+            interval::mean(&excesses, level).is_some_and(|found| {
+                found.mean <= INDIFFERENCE * mean.abs()
+                    && found.interval().high <= TOLERABLE * mean.abs()
+            })
+        })
+    }
+
+    /// Which of these has the best means: of those within the indifference of the best in one
+    /// criterion the best in the next; the first where several are. None where nothing was run.
+    pub(super) fn leader(&self, which: &[usize]) -> Option<usize> {
+        let run = which.iter().copied().filter(|one| self.count(*one) > 0);
+        let mut left: Vec<usize> = run.collect();
+        for (place, criterion) in self.criteria.iter().enumerate() {
+            let mean = |one: usize| self.values(one, place).mean().unwrap_or(f64::INFINITY);
+            let best = left.iter().copied().reduce(|best, one| {
+                if criterion.excess(mean(one), mean(best)) < 0.0 { one } else { best }
+            })?;
+            let is_last = place + 1 == self.criteria.len();
+            let allowed = if is_last { 0.0 } else { INDIFFERENCE * mean(best).abs() };
+            left.retain(|one| criterion.excess(mean(*one), mean(best)) <= allowed);
+        }
+        left.first().copied()
+    }
+
+    /// The better ones of these, best first.
+    pub(super) fn foremost(&self, which: &[usize], most: usize) -> Vec<usize> {
+        let mut left = which.to_vec();
+        let mut foremost = Vec::new();
+        while let (true, Some(leader)) = (foremost.len() < most, self.leader(&left)) {
+            foremost.push(leader);
+            left.retain(|one| *one != leader);
+        }
+        foremost
+    }
+}
+
+impl Score {
+    fn of(scenario: &Scenario, sample: &Sample, criteria: &[Criterion]) -> Self {
+        let values = criteria.iter().map(|criterion| criterion.value(scenario, sample)).collect();
+        let urgent = sample.flows.iter().filter(|flow| flow.missed.is_some());
+        Self { values, judged: urgent.map(FlowSample::judged).sum() }
+    }
+}

@@ -1,0 +1,108 @@
+//! `tidewire advise`: settings of class 4 for a network of one's own.
+
+mod source;
+mod tell;
+
+use crate::args::RunOptions;
+use crate::args::advise::Advise;
+use crate::exit::{Exit, Failure};
+use crate::interrupt;
+use crate::output::Output;
+use crate::runs::LEVEL;
+use crate::study;
+use bench::advise::{AdviceError, Ended, Grid, Knob, Objective, Order, advise, advised, point_of};
+use bench::sample::{End, Line};
+use bench::scenario::{self, Point, Study};
+use source::Source;
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::Path;
+
+/// Runs in all where nothing is said.
+const RUNS: u64 = 2_000;
+/// The same of live ones, which take their time.
+const LIVE_RUNS: u64 = 600;
+
+pub(crate) fn run(options: &Advise, output: &Output) -> anyhow::Result<Exit> {
+    // What cannot be written is better known before the work than after it.
+    if let Some(path) = options.write.as_ref().filter(|path| path.exists()) {
+        let why = format!("{} exists and is not overwritten", path.display());
+        return Err(Failure::failed(why).into());
+    }
+    let chosen = study::choose(&options.scenario, &run_options(options), output)?;
+    let point = network(&chosen.study, options.point)?;
+    let goal = options.objective.map(|goal| goal.objective());
+    let objective = goal.unwrap_or_else(|| Objective::of(&point.scenario));
+    let stop = interrupt::install()?;
+    let mut source = Source::open(options, &point, objective, stop, output)?;
+    let mut grid = Grid::of(&point.scenario);
+    if source.has_peer() {
+        // The other end acknowledges as it was told to where it was started.
+        grid.knobs.retain(|(knob, _)| *knob != Knob::Acknowledge);
+    }
+    let budget = options.budget.unwrap_or(if options.live { LIVE_RUNS } else { RUNS });
+    let replications = usize::from(options.runs);
+    let order = Order { objective, grid, budget, replications, level: LEVEL };
+    let searched: anyhow::Result<_> = advise(&point, &order, &mut |trials| source.run(trials));
+    let closed = source.close();
+    let advice = searched.map_err(unfit)?;
+    closed?;
+    tell::tell(&advice, &point, options, output)?;
+    if let Some(path) = &options.write {
+        write(&scenario::to_toml(&advised(&point, &advice)), path)?;
+        output.remark(format_args!("{} written", path.display()));
+    }
+    let interrupted = interrupt::requested();
+    let error = interrupted.then(|| "interrupted".to_owned());
+    output.record(&Line::End(End { complete: advice.ended == Ended::Settled, error }))?;
+    Ok(match advice.ended {
+        _ if interrupted => Exit::Interrupted,
+        Ended::Settled => Exit::Ok,
+        Ended::Budget | Ended::Stopped => Exit::Undecided,
+    })
+}
+
+/// What `predict` would be given.
+fn run_options(options: &Advise) -> RunOptions {
+    RunOptions {
+        seed: options.seed,
+        runs: None,
+        output: "runs".into(),
+        no_save: true,
+        print_scenario: false,
+    }
+}
+
+/// The one network to advise for.
+fn network(study: &Study, chosen: Option<usize>) -> Result<Point, Failure> {
+    point_of(study, chosen).map_err(|error| {
+        let failure = Failure::usage(error.to_string());
+        match error {
+            AdviceError::ManyPoints(points) | AdviceError::NoSuchPoint { points, .. } => {
+                failure.with_fix(format!("--point N, from 1 to {points}"))
+            }
+            AdviceError::NoConnection | AdviceError::NothingFast | AdviceError::NoDeadline => {
+                failure
+            }
+        }
+    })
+}
+
+/// What the scenario has nothing for was asked for wrongly.
+fn unfit(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast::<AdviceError>() {
+        Ok(error) => Failure::usage(error.to_string()).into(),
+        Err(error) => error,
+    }
+}
+
+/// Writes a new file; one that exists stays as it is.
+fn write(text: &str, path: &Path) -> Result<(), Failure> {
+    let written = File::create_new(path).and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => {
+            Failure::failed(format!("{} exists and is not overwritten", path.display()))
+        }
+        _ => Failure::failed(format!("cannot write {}: {error}", path.display())),
+    })
+}
