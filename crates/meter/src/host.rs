@@ -40,6 +40,7 @@ impl Address {
 
 impl Hash for Address {
     /// One word where there is no NSAP, as on a LAN without network layer; two of an internet.
+    #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
         match self {
             Self::Station { mac: Mac([a, b, c, d, e, f]), nsap } => {
@@ -134,15 +135,17 @@ impl Hosts {
     }
 
     /// The address under a number that was given.
-    pub(crate) fn address(&self, number: HostNumber) -> Address {
-        *self.addresses.get(number as usize).expect("a number that was given has an address")
+    pub(crate) fn address(&self, number: HostNumber) -> &Address {
+        self.addresses.get(number as usize).expect("a number that was given has an address")
     }
 
     /// Counts a TPDU from one host to another; a host without a number is one of the others.
     pub(crate) fn observe(&mut self, ends: [Option<HostNumber>; 2], tpdu: &Tpdu) {
+        // All have the same bounds.
+        let places = self.others[0].sizes.places(tpdu);
         for (way, end) in ends.into_iter().enumerate() {
             let own = end.and_then(|number| self.measured.get_mut(number as usize));
-            own.unwrap_or(&mut self.others)[way].observe(tpdu);
+            own.unwrap_or(&mut self.others)[way].sized(tpdu, places);
         }
     }
 

@@ -1,7 +1,6 @@
 //! The TPDUs of an NSDU, one after the other, each to its connection and its measures.
 
 use crate::oddity::Class;
-use crate::sight::Sight;
 use crate::track::{Discarded, Passage, Sink, Tracker};
 use wire::tp;
 
@@ -28,7 +27,7 @@ pub(crate) fn observe(
         let missing = if raw.kind.may_carry_data() { unaccounted_octets } else { 0 };
         unaccounted_octets -= missing;
         match tracker.observe(passage, &raw, missing, sink) {
-            Ok(tpdu) => sink.measures.observe(&Sight::Tpdu(tpdu)),
+            Ok(()) => {}
             Err(Discarded::Malformed(complaint)) => {
                 sink.oddities.count(Class::Malformed, complaint.field);
             }

@@ -51,10 +51,16 @@ impl Oddities {
     }
 
     /// Counts some; none makes no entry.
+    #[inline]
     pub fn add(&mut self, class: Class, name: &'static str, times: u64) {
         if times > 0 {
-            *self.0.entry((class, name)).or_default() += times;
+            self.add_some(class, name, times);
         }
+    }
+
+    #[cold]
+    fn add_some(&mut self, class: Class, name: &'static str, times: u64) {
+        *self.0.entry((class, name)).or_default() += times;
     }
 
     /// Counts all of these too.

@@ -35,13 +35,10 @@ pub struct Connections {
     pub silent: u64,
 }
 
-impl Measure for Connections {
-    fn observe(&mut self, sight: &Sight) {
-        let step = match sight {
-            Sight::Tpdu(tpdu) => tpdu.step,
-            Sight::Step(step) => Some(*step),
-            _ => return,
-        };
+impl Connections {
+    /// Takes notice of a step, if there is one.
+    #[inline]
+    pub(super) fn step(&mut self, step: Option<Step>) {
         match step {
             None => {}
             Some(Step::Requested) => self.requested += 1,
@@ -58,6 +55,17 @@ impl Measure for Connections {
                 }
             }
         }
+    }
+}
+
+impl Measure for Connections {
+    fn observe(&mut self, sight: &Sight) {
+        let step = match sight {
+            Sight::Tpdu(tpdu) => tpdu.step,
+            Sight::Step(step) => Some(*step),
+            _ => return,
+        };
+        self.step(step);
     }
 
     fn add(&mut self, other: &Self) {

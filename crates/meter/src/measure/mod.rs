@@ -32,6 +32,7 @@ pub use tsdu::Tsdus;
 pub use window::Windows;
 
 use crate::sight::{Sight, Tpdu};
+use size::Places;
 use std::borrow::Cow;
 
 /// Values under their names.
@@ -95,15 +96,18 @@ impl Measures {
             Sight::Segment(_) => self.streams.observe(sight),
             Sight::Step(_) => self.connections.observe(sight),
             Sight::Span(..) => self.delays.observe(sight),
-            Sight::Tpdu(_) => {
-                self.transport.observe(sight);
-                self.tsdus.observe(sight);
-                self.connections.observe(sight);
-                self.sizes.observe(sight);
-                self.roles.observe(sight);
-                self.windows.observe(sight);
-            }
+            Sight::Tpdu(tpdu) => self.tpdu(tpdu),
         }
+    }
+
+    /// Takes notice of a TPDU.
+    pub(crate) fn tpdu(&mut self, tpdu: &Tpdu) {
+        self.transport.tpdu(tpdu);
+        self.tsdus.tpdu(tpdu);
+        self.connections.step(tpdu.step);
+        self.sizes.tpdu(tpdu);
+        self.roles.tpdu(tpdu);
+        self.windows.tpdu(tpdu);
     }
 
     /// Adds what was measured over another time.
@@ -202,13 +206,17 @@ impl Traffic {
 
     /// Takes notice of a TPDU that went this way.
     pub fn observe(&mut self, tpdu: &Tpdu) {
-        let sight = Sight::Tpdu(*tpdu);
-        self.transport.observe(&sight);
-        self.tsdus.observe(&sight);
-        self.connections.observe(&sight);
-        self.sizes.observe(&sight);
-        self.roles.observe(&sight);
-        self.windows.observe(&sight);
+        self.sized(tpdu, self.sizes.places(tpdu));
+    }
+
+    /// Takes notice of a TPDU that went this way, its classes of sizes known.
+    pub(crate) fn sized(&mut self, tpdu: &Tpdu, places: Places) {
+        self.transport.tpdu(tpdu);
+        self.tsdus.tpdu(tpdu);
+        self.connections.step(tpdu.step);
+        self.sizes.count(tpdu, places);
+        self.roles.tpdu(tpdu);
+        self.windows.tpdu(tpdu);
     }
 
     /// Every value under its name.

@@ -8,7 +8,7 @@
 //! duplicate DT looks as if it kept the connection alive.
 
 use super::{Measure, Values};
-use crate::sight::{Role, Sight};
+use crate::sight::{Role, Sight, Tpdu};
 
 /// What AKs are for, and empty parts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -25,9 +25,9 @@ pub struct Roles {
     pub empty_parts: u64,
 }
 
-impl Measure for Roles {
-    fn observe(&mut self, sight: &Sight) {
-        let Sight::Tpdu(tpdu) = sight else { return };
+impl Roles {
+    /// Takes notice of a TPDU.
+    pub(super) fn tpdu(&mut self, tpdu: &Tpdu) {
         self.empty_parts += u64::from(tpdu.empty_part);
         match tpdu.role {
             None => {}
@@ -35,6 +35,14 @@ impl Measure for Roles {
             Some(Role::Crediting) => self.crediting += 1,
             Some(Role::Confirming) => self.confirming += 1,
             Some(Role::KeepingAlive) => self.keeping_alive += 1,
+        }
+    }
+}
+
+impl Measure for Roles {
+    fn observe(&mut self, sight: &Sight) {
+        if let Sight::Tpdu(tpdu) = sight {
+            self.tpdu(tpdu);
         }
     }
 

@@ -34,6 +34,17 @@ pub struct Sizes {
     pub classes: [SizeClass; 10],
 }
 
+/// The classes in which a TPDU counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Places {
+    /// Of the TPDU.
+    whole: usize,
+    /// Of its data.
+    data: usize,
+    /// Of each TSDU that it finished.
+    finished: [usize; 3],
+}
+
 impl Default for Sizes {
     fn default() -> Self {
         Self::new(BOUNDS_OCTETS)
@@ -47,21 +58,40 @@ impl Sizes {
         Self { bounds_octets, classes: Default::default() }
     }
 
-    fn class(&mut self, octets: u64) -> &mut SizeClass {
-        let class = self.bounds_octets.partition_point(|bound| *bound < octets);
-        &mut self.classes[class]
+    /// The class of a size: how many bounds lie below it. All are compared, since a search would
+    /// branch on what cannot be foretold.
+    fn class(&self, octets: u64) -> usize {
+        self.bounds_octets.iter().map(|bound| usize::from(*bound < octets)).sum()
     }
 
     /// Takes notice of a TPDU.
     pub fn tpdu(&mut self, tpdu: &Tpdu) {
-        self.class(tpdu.header_octets + tpdu.data_octets).tpdus += 1;
+        self.count(tpdu, self.places(tpdu));
+    }
+
+    /// The classes in which a TPDU counts, here and wherever the bounds are the same.
+    pub(crate) fn places(&self, tpdu: &Tpdu) -> Places {
+        let mut places = Places { whole: 0, data: 0, finished: [0; 3] };
+        places.whole = self.class(tpdu.header_octets + tpdu.data_octets);
         if tpdu.kind == Kind::Dt {
-            let class = self.class(tpdu.data_octets);
+            places.data = self.class(tpdu.data_octets);
+        }
+        for (place, octets) in places.finished.iter_mut().zip(tpdu.finished()) {
+            *place = self.class(*octets);
+        }
+        places
+    }
+
+    /// Counts a TPDU in its classes.
+    pub(crate) fn count(&mut self, tpdu: &Tpdu, places: Places) {
+        self.classes[places.whole].tpdus += 1;
+        if tpdu.kind == Kind::Dt {
+            let class = &mut self.classes[places.data];
             class.dt_tpdus += 1;
             class.dt_retransmissions += u64::from(tpdu.retransmitted);
         }
-        for octets in tpdu.finished() {
-            self.class(*octets).tsdus += 1;
+        for place in places.finished.iter().take(tpdu.finished_tsdus as usize) {
+            self.classes[*place].tsdus += 1;
         }
     }
 }

@@ -98,6 +98,11 @@ impl Transport {
         all
     }
 
+    /// Takes notice of a TPDU.
+    pub(super) const fn tpdu(&mut self, tpdu: &Tpdu) {
+        self.by_kind[tpdu.kind as usize].observe(tpdu);
+    }
+
     /// DTs and AKs.
     #[must_use]
     pub const fn data_and_acknowledgements(&self) -> [&Volume; 2] {
@@ -108,7 +113,7 @@ impl Transport {
 impl Measure for Transport {
     fn observe(&mut self, sight: &Sight) {
         if let Sight::Tpdu(tpdu) = sight {
-            self.by_kind[tpdu.kind as usize].observe(tpdu);
+            self.tpdu(tpdu);
         }
     }
 

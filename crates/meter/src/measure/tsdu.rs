@@ -6,7 +6,7 @@
 //! oddities.
 
 use super::{Measure, Values};
-use crate::sight::Sight;
+use crate::sight::{Sight, Tpdu};
 
 /// TSDUs that were seen whole.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -17,11 +17,18 @@ pub struct Tsdus {
     pub octets: u64,
 }
 
+impl Tsdus {
+    /// Takes notice of a TPDU.
+    pub(super) fn tpdu(&mut self, tpdu: &Tpdu) {
+        self.tsdus += tpdu.finished_tsdus;
+        self.octets += tpdu.finished().iter().sum::<u64>();
+    }
+}
+
 impl Measure for Tsdus {
     fn observe(&mut self, sight: &Sight) {
         if let Sight::Tpdu(tpdu) = sight {
-            self.tsdus += tpdu.finished_tsdus;
-            self.octets += tpdu.finished().iter().sum::<u64>();
+            self.tpdu(tpdu);
         }
     }
 

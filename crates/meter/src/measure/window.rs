@@ -8,7 +8,7 @@
 //! not have reached the sender yet. Classes 0 and 1, and class 2 without flow control, have no window.
 
 use super::{Measure, Values};
-use crate::sight::Sight;
+use crate::sight::{Sight, Tpdu};
 
 /// DTs into closed windows, and TPDUs without a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -19,11 +19,19 @@ pub struct Windows {
     pub unassigned: u64,
 }
 
-impl Measure for Windows {
-    fn observe(&mut self, sight: &Sight) {
-        let Sight::Tpdu(tpdu) = sight else { return };
+impl Windows {
+    /// Takes notice of a TPDU.
+    pub(super) fn tpdu(&mut self, tpdu: &Tpdu) {
         self.into_closed += u64::from(tpdu.into_closed_window);
         self.unassigned += u64::from(tpdu.unassigned);
+    }
+}
+
+impl Measure for Windows {
+    fn observe(&mut self, sight: &Sight) {
+        if let Sight::Tpdu(tpdu) = sight {
+            self.tpdu(tpdu);
+        }
     }
 
     fn add(&mut self, other: &Self) {

@@ -155,7 +155,8 @@ impl Tracker {
         self.hosts.iter()
     }
 
-    /// Takes notice of a TPDU of which the last `missing_octets` of user data are not at hand.
+    /// Takes notice of a TPDU of which the last `missing_octets` of user data are not at hand, and
+    /// counts it.
     ///
     /// # Errors
     /// Says why it does not count at the transport level.
@@ -165,28 +166,34 @@ impl Tracker {
         raw: &Raw<'_>,
         missing_octets: usize,
         sink: &mut Sink<'_>,
-    ) -> Result<Tpdu, Discarded> {
+    ) -> Result<(), Discarded> {
         self.expire(passage.at, sink);
         let reference = raw.destination_reference().unwrap_or_default();
         let is_data_without_reference = raw.kind == Kind::Dt && raw.header_octets == 3;
         let reference = if is_data_without_reference { Reference(0) } else { reference };
-        let key = Key { owner: passage.to, peer: passage.from, reference };
+        let key = Key { owner: &passage.to, peer: &passage.from, reference };
         let found = self.table.find(&key, &self.hosts);
         let format = found.and_then(|(place, _)| self.table.get(place).format);
-        let (raw, pdu) = decode(raw, format, passage).map_err(Discarded::Malformed)?;
+        let (mut raw, mut decoded) = (*raw, Pdu::decode(raw, format));
+        if let Err(fault) = decoded
+            && let Some(bare) = without_parameters(&raw, fault, &passage)
+        {
+            (raw, decoded) = (bare, Pdu::decode(&bare, format));
+        }
+        let pdu = decoded.as_ref().map_err(|fault| Discarded::Malformed(*fault))?;
         if missing_octets == 0 && raw.checksum(pdu.parameters(), &[]) == Checksum::Bad {
             return Err(Discarded::BadChecksum);
         }
         let data_octets = (raw.data().len() + missing_octets) as u64;
-        let meaning = match &pdu {
+        let meaning = match pdu {
             Pdu::Cr(cr) => self.request(passage, cr, raw.octets, sink),
             Pdu::Cc(cc) => self.confirm(passage, cc, found, sink),
             Pdu::Dr(dr) => self.disconnect(passage, dr, found),
             Pdu::Dc(dc) => self.confirm_disconnect(passage, dc, found),
             Pdu::Rj(_) | Pdu::Er(_) => self.hear(passage, raw.kind, found),
             Pdu::Dt(_) | Pdu::Ed(_) | Pdu::Ak(_) | Pdu::Ea(_) => {
-                let found = found.or_else(|| self.adopt(key, &pdu, passage.at, sink));
-                self.flow(passage.at, &pdu, data_octets, found, sink)
+                let found = found.or_else(|| self.adopt((&passage, reference), pdu, sink));
+                self.flow(passage.at, pdu, data_octets, found, sink)
             }
         };
         let tpdu = Tpdu {
@@ -194,17 +201,17 @@ impl Tracker {
             unassigned: meaning.place.is_none(),
             role: meaning.role,
             into_closed_window: meaning.into_closed_window,
-            empty_part: is_empty_part(&pdu, data_octets),
+            empty_part: is_empty_part(pdu, data_octets),
             finished_tsdus: meaning.finished.tsdus,
             finished_octets: meaning.finished.octets,
             step: meaning.step,
             ..Tpdu::plain(raw.kind, raw.header_octets as u64, data_octets)
         };
         self.count(passage, meaning.place, &tpdu, sink);
-        Ok(tpdu)
+        Ok(())
     }
 
-    /// Counts a TPDU for its connection and its hosts.
+    /// Counts a TPDU for its connection, its hosts and the network.
     fn count(
         &mut self,
         passage: Passage,
@@ -222,6 +229,7 @@ impl Tracker {
             [passage.from, passage.to].map(|party| self.hosts.number(party.address))
         };
         self.hosts.observe(ends, tpdu);
+        sink.measures.tpdu(tpdu);
     }
 
     /// Takes notice that the TCP connection between two ends is over: a connection of class 0 is,
@@ -234,9 +242,10 @@ impl Tracker {
         sink: &mut Sink<'_>,
     ) {
         let Passage { at, from, to } = passage;
-        let by_network = Key { owner: from, peer: to, reference: Reference(0) };
+        let by_network = Key { owner: &from, peer: &to, reference: Reference(0) };
         let requested = |reference| {
-            let keys = [Key { reference, ..by_network }, Key { owner: to, peer: from, reference }];
+            let keys =
+                [Key { reference, ..by_network }, Key { owner: &to, peer: &from, reference }];
             keys.into_iter().find_map(|key| self.table.find(&key, &self.hosts))
         };
         let found =
@@ -265,7 +274,7 @@ impl Tracker {
     /// Takes notice that octets between two ends went by that were not seen.
     pub(crate) fn interrupt(&mut self, passage: Passage) {
         let Passage { from, to, .. } = passage;
-        let key = Key { owner: to, peer: from, reference: Reference(0) };
+        let key = Key { owner: &to, peer: &from, reference: Reference(0) };
         if let Some((place, receiver)) = self.table.find(&key, &self.hosts) {
             self.table.get(place).senders[other(receiver)].data.interrupt();
         }
@@ -326,7 +335,7 @@ impl Tracker {
         if cr.source_reference == Reference(0) && from.port == 0 {
             return Meaning::default();
         }
-        let key = Key { owner: from, peer: to, reference: cr.source_reference };
+        let key = Key { owner: &from, peer: &to, reference: cr.source_reference };
         if let Some((place, 0)) = self.table.find(&key, &self.hosts)
             && !self.table.get(place).state.is_over()
         {
@@ -357,7 +366,7 @@ impl Tracker {
             return Meaning::default();
         }
         // Some stations answer to another reference; TCP still tells which connection they mean.
-        let by_network = Key { owner: to, peer: from, reference: Reference(0) };
+        let by_network = Key { owner: &to, peer: &from, reference: Reference(0) };
         let found = found.or_else(|| {
             let is_by_network = from.port != 0 && cc.class.class < 2;
             is_by_network.then(|| self.table.find(&by_network, &self.hosts)).flatten()
@@ -474,7 +483,7 @@ impl Tracker {
 
     /// The connection in which the sender of a TPDU goes by this reference, and its side.
     fn by_sender(&self, passage: Passage, reference: Reference) -> Option<(Place, Side)> {
-        let key = Key { owner: passage.from, peer: passage.to, reference };
+        let key = Key { owner: &passage.from, peer: &passage.to, reference };
         let is_named = reference != Reference(0);
         is_named.then(|| self.table.find(&key, &self.hosts)).flatten()
     }
@@ -489,24 +498,23 @@ impl Tracker {
     /// Makes a connection known by a TPDU that is not its first.
     fn adopt(
         &mut self,
-        key: Key,
+        (passage, reference): (&Passage, Reference),
         pdu: &Pdu<'_>,
-        at: Instant,
         sink: &mut Sink<'_>,
     ) -> Option<(Place, Side)> {
         let format = numbering(pdu)?;
         // Without a reference only TCP tells connections apart.
-        let is_by_network = format == Format::Class0 && key.owner.port != 0;
-        if key.reference == Reference(0) && !is_by_network {
+        let is_by_network = format == Format::Class0 && passage.to.port != 0;
+        if reference == Reference(0) && !is_by_network {
             return None;
         }
-        let [from, to] = self.ends(key.peer, key.owner, sink)?;
+        let [from, to] = self.ends(passage.from, passage.to, sink)?;
         sink.oddities.count(Class::Transport, "connection found under way");
-        let mut connection = Connection::adopted(from, to, key.reference, at);
+        let mut connection = Connection::adopted(from, to, reference, passage.at);
         if is_by_network {
             connection.format = Some(Format::Class0);
         }
-        Some((self.insert(connection, at, sink), 1))
+        Some((self.insert(connection, passage.at, sink), 1))
     }
 
     /// Takes notice of a TPDU of data transfer; `receiver` is the side it is sent to.
@@ -543,24 +551,14 @@ impl Tracker {
     }
 }
 
-/// The meaning of a TPDU. RDP puts texts and requests where the parameters of CR and CC are to be, so
-/// over TCP one whose parameters cannot be read is one without, and what stands there its user data.
-fn decode<'a>(
-    raw: &Raw<'a>,
-    format: Option<Format>,
-    passage: Passage,
-) -> Result<(Raw<'a>, Pdu<'a>), Malformed> {
-    match Pdu::decode(raw, format) {
-        Err(fault)
-            if matches!(raw.kind, Kind::Cr | Kind::Cc)
-                && passage.from.port != 0
-                && fault.field.starts_with("parameter") =>
-        {
-            let bare = Raw { header_octets: 7, ..*raw };
-            Pdu::decode(&bare, format).map(|pdu| (bare, pdu))
-        }
-        decoded => decoded.map(|pdu| (*raw, pdu)),
-    }
+/// A TPDU that could not be read as one without parameters, where that may help. RDP puts texts and
+/// requests where the parameters of CR and CC are to be, so over TCP one whose parameters cannot be
+/// read is one without, and what stands there its user data.
+fn without_parameters<'a>(raw: &Raw<'a>, fault: Malformed, passage: &Passage) -> Option<Raw<'a>> {
+    let may_help = matches!(raw.kind, Kind::Cr | Kind::Cc)
+        && passage.from.port != 0
+        && fault.field.starts_with("parameter");
+    may_help.then_some(Raw { header_octets: 7, ..*raw })
 }
 
 fn is_empty_part(pdu: &Pdu<'_>, data_octets: u64) -> bool {

@@ -44,7 +44,7 @@ impl Connection {
         Self {
             ends: [0, 1].map(|side: usize| {
                 let end = known.senders[side].end();
-                (hosts.address(end.host), end.port)
+                (*hosts.address(end.host), end.port)
             }),
             references: [0, 1].map(|side: usize| named(known.senders[side].reference)),
             directions: [0, 1].map(|side: usize| known.senders[side].direction(now)),

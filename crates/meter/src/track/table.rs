@@ -28,15 +28,16 @@ pub(crate) struct Party {
 
 /// Under what a side of a connection is found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Key {
+pub(super) struct Key<'a> {
     /// Whose reference it is.
-    pub(super) owner: Party,
+    pub(super) owner: &'a Party,
     /// Whom it was told.
-    pub(super) peer: Party,
+    pub(super) peer: &'a Party,
     pub(super) reference: Reference,
 }
 
-impl Hash for Key {
+impl Hash for Key<'_> {
+    #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.owner.address.hash(state);
         self.peer.address.hash(state);
@@ -65,16 +66,36 @@ pub(super) struct Table {
     pub(super) slab: Slab<Connection>,
 }
 
-/// What an entry is looked up by.
-fn key(slab: &Slab<Connection>, hosts: &Hosts, entry: Entry) -> Option<Key> {
+/// The side that an entry is for, its peer, and the reference it is looked up by.
+fn ends(slab: &Slab<Connection>, entry: Entry) -> Option<(End, End, Reference)> {
     let (place, side) = place_and_side(entry);
     let senders = &slab.get(place)?.senders;
-    let party = |End { host, port }| Party { address: hosts.address(host), port };
     let reference = if entry & 2 == 0 { senders[side].reference } else { Reference(0) };
-    Some(Key {
-        owner: party(senders[side].end()),
-        peer: party(senders[other(side)].end()),
-        reference,
+    Some((senders[side].end(), senders[other(side)].end(), reference))
+}
+
+/// What an entry is looked up by, its addresses copied.
+fn looked_up_by(
+    slab: &Slab<Connection>,
+    hosts: &Hosts,
+    entry: Entry,
+) -> Option<(Party, Party, Reference)> {
+    let (owner, peer, reference) = ends(slab, entry)?;
+    let party = |End { host, port }| Party { address: *hosts.address(host), port };
+    Some((party(owner), party(peer), reference))
+}
+
+/// Whether an entry is looked up by this key. What tells most entries apart is compared first, and no
+/// address is copied.
+#[inline]
+fn is_under(slab: &Slab<Connection>, hosts: &Hosts, entry: Entry, wanted: &Key<'_>) -> bool {
+    let is_party = |end: End, party: &Party| {
+        end.port == party.port && *hosts.address(end.host) == party.address
+    };
+    ends(slab, entry).is_some_and(|(owner, peer, reference)| {
+        reference == wanted.reference
+            && is_party(owner, wanted.owner)
+            && is_party(peer, wanted.peer)
     })
 }
 
@@ -88,8 +109,8 @@ impl Table {
     }
 
     /// The connection under this key and whose reference the key holds.
-    pub(super) fn find(&self, wanted: &Key, hosts: &Hosts) -> Option<(Place, Side)> {
-        let is_it = |found: &Entry| key(&self.slab, hosts, *found).as_ref() == Some(wanted);
+    pub(super) fn find(&self, wanted: &Key<'_>, hosts: &Hosts) -> Option<(Place, Side)> {
+        let is_it = |found: &Entry| is_under(&self.slab, hosts, *found, wanted);
         let hash = self.state.hash_one(wanted);
         self.entries.find(hash, is_it).map(|found| place_and_side(*found))
     }
@@ -137,7 +158,8 @@ impl Table {
     }
 
     fn enter(&mut self, new: Entry, hosts: &Hosts) -> Option<Connection> {
-        let wanted = key(&self.slab, hosts, new)?;
+        let (owner, peer, reference) = looked_up_by(&self.slab, hosts, new)?;
+        let wanted = Key { owner: &owner, peer: &peer, reference };
         let mut forgotten = None;
         if let Some((before, _)) = self.find(&wanted, hosts) {
             let (place, _) = place_and_side(new);
@@ -148,7 +170,9 @@ impl Table {
         }
         let (slab, state) = (&self.slab, &self.state);
         self.entries.insert_unique(state.hash_one(wanted), new, |entry| {
-            key(slab, hosts, *entry).map_or(0, |key| state.hash_one(key))
+            looked_up_by(slab, hosts, *entry).map_or(0, |(owner, peer, reference)| {
+                state.hash_one(Key { owner: &owner, peer: &peer, reference })
+            })
         });
         forgotten
     }
@@ -157,8 +181,9 @@ impl Table {
     pub(super) fn unbind(&mut self, place: Place, side: Side, hosts: &Hosts) {
         for by_network in [false, true] {
             let entry = entry(place, side, by_network);
-            let Some(key) = key(&self.slab, hosts, entry) else { continue };
-            let hash = self.state.hash_one(key);
+            let by = looked_up_by(&self.slab, hosts, entry);
+            let Some((owner, peer, reference)) = by else { continue };
+            let hash = self.state.hash_one(Key { owner: &owner, peer: &peer, reference });
             if let Ok(found) = self.entries.find_entry(hash, |found| *found == entry) {
                 found.remove();
             }
@@ -202,8 +227,9 @@ mod tests {
         hosts
     }
 
-    fn key(reference: u16) -> Key {
-        Key { owner: party(1), peer: party(2), reference: Reference(reference) }
+    fn find(table: &Table, hosts: &Hosts, reference: u16) -> Option<(Place, Side)> {
+        let (owner, peer) = (&party(1), &party(2));
+        table.find(&Key { owner, peer, reference: Reference(reference) }, hosts)
     }
 
     fn at(seconds: u64) -> Instant {
@@ -218,7 +244,7 @@ mod tests {
     }
 
     fn known(table: &Table, hosts: &Hosts) -> Vec<u16> {
-        (1..=9).filter(|r| table.find(&key(*r), hosts).is_some()).collect()
+        (1..=9).filter(|r| find(table, hosts, *r).is_some()).collect()
     }
 
     #[test]
@@ -226,7 +252,7 @@ mod tests {
         let (mut table, hosts) = (Table::new(2, 0), hosts());
         assert_eq!(insert(&mut table, &hosts, 1, 1), []);
         assert_eq!(insert(&mut table, &hosts, 2, 2), []);
-        let (first, _) = table.find(&key(1), &hosts).unwrap();
+        let (first, _) = find(&table, &hosts, 1).unwrap();
         table.slab.touch(first, at(3));
         assert_eq!(insert(&mut table, &hosts, 3, 4), [State::Opening], "there is room for two");
         assert_eq!((known(&table, &hosts), table.count()), (vec![1, 3], 2));
@@ -238,7 +264,7 @@ mod tests {
         insert(&mut table, &hosts, 7, 1);
         assert_eq!(insert(&mut table, &hosts, 7, 2), [State::Opening]);
         assert_eq!(table.count(), 1);
-        let (place, side) = table.find(&key(7), &hosts).unwrap();
+        let (place, side) = find(&table, &hosts, 7).unwrap();
         assert_eq!((table.slab.heard(place), side), (at(2), 0));
     }
 
@@ -268,7 +294,7 @@ mod tests {
         (1..=60_000).for_each(|n| {
             insert(&mut table, &hosts, n, u64::from(n));
         });
-        assert!((1..=60_000).all(|n| table.find(&key(n), &hosts).is_some()));
-        assert_eq!(table.find(&key(60_001), &hosts), None);
+        assert!((1..=60_000).all(|n| find(&table, &hosts, n).is_some()));
+        assert_eq!(find(&table, &hosts, 60_001), None);
     }
 }
