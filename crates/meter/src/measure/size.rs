@@ -55,13 +55,17 @@ impl Sizes {
     /// Nothing yet, in classes with these bounds, ascending.
     #[must_use]
     pub fn new(bounds_octets: [u64; 9]) -> Self {
+        // No size comes near the largest bound that is kept.
+        let bounds_octets = bounds_octets.map(|bound| bound.min(u64::MAX >> 1));
         Self { bounds_octets, classes: Default::default() }
     }
 
-    /// The class of a size: how many bounds lie below it. All are compared, since a search would
-    /// branch on what cannot be foretold.
+    /// The class of a size: how many bounds lie below it. All are compared, by the sign of the
+    /// difference, since a search would branch on what cannot be foretold. Both are below 2^63.
     fn class(&self, octets: u64) -> usize {
-        self.bounds_octets.iter().map(|bound| usize::from(*bound < octets)).sum()
+        let below: u64 =
+            self.bounds_octets.iter().map(|bound| bound.wrapping_sub(octets) >> 63).sum();
+        below as usize
     }
 
     /// Takes notice of a TPDU.
