@@ -365,6 +365,12 @@ pub(crate) struct Watch {
     /// How long to listen.
     #[arg(short, long, value_name = "TIME")]
     pub(crate) time: Option<String>,
+    /// Serve what is counted to Prometheus over HTTP at this address, such as 127.0.0.1:9464.
+    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "screen")]
+    pub(crate) metrics: Option<std::net::SocketAddr>,
+    /// Let --metrics serve other hosts too; it has neither encryption nor passwords.
+    #[arg(long, requires = "metrics")]
+    pub(crate) metrics_anywhere: bool,
     #[command(flatten)]
     pub(crate) monitor: MonitorOptions,
 }

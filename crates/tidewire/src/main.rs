@@ -8,6 +8,7 @@ mod exit;
 mod figure;
 mod host;
 mod interrupt;
+mod metrics;
 mod output;
 mod paragraph;
 mod permission;

@@ -11,6 +11,7 @@ mod documents;
 mod help;
 mod iso_tcp;
 mod layers;
+mod metrics;
 mod monitor;
 mod peers;
 mod predict;

@@ -4,6 +4,7 @@ use super::Heard;
 use super::tell::Teller;
 use crate::exit::Failure;
 use crate::interrupt;
+use crate::metrics::Health;
 use crate::output::Output;
 use indicatif::{ProgressBar, ProgressStyle};
 use meter::Meter;
@@ -49,6 +50,7 @@ pub(super) fn meter(
                 frames += 1;
                 meter.observe(record.at, record.link, record.octets, record.original_octets);
                 teller.intervals(meter)?;
+                teller.export(meter, || Health { frames, dropped_by_kernel: None });
             }
             Ok(None) => break,
             Err(error) => {

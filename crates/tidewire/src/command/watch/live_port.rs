@@ -3,6 +3,7 @@
 use super::Heard;
 use super::tell::Teller;
 use crate::exit::Failure;
+use crate::metrics::Health;
 use crate::output::Output;
 use crate::{host, interrupt, permission};
 use bench::scenario::Span;
@@ -63,6 +64,10 @@ pub(super) fn meter(
             }
         }
         teller.intervals(meter)?;
+        teller.export(meter, || Health {
+            frames: heard.frames,
+            dropped_by_kernel: tap.dropped().ok(),
+        });
     }
     if heard.failure.is_none() {
         meter.advance(day.to_wall(clock::now()));

@@ -10,6 +10,7 @@ mod tell;
 use crate::args::Watch;
 use crate::calendar;
 use crate::exit::{Exit, Failure};
+use crate::metrics::Exporter;
 use crate::output::Output;
 use crate::{interrupt, quantity};
 use bench::scenario::{Rate, Span};
@@ -43,7 +44,8 @@ pub(crate) fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
         return monitor::run(watch, listen, &watch.monitor, output);
     }
     interrupt::install()?;
-    let mut teller = Teller::new(output, settings.clone());
+    let exporter = exporter(watch, &settings, output)?;
+    let mut teller = Teller::new(output, settings.clone(), exporter);
     let mut meter = Meter::new(settings);
     let heard = match (&watch.read, &watch.interface) {
         (Some(path), _) => file::meter(path, &mut meter, &mut teller, output)?,
@@ -51,6 +53,23 @@ pub(crate) fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
         (None, None) => return Err(Failure::usage("--read or --interface is needed").into()),
     };
     conclude(heard, &mut meter, &mut teller)
+}
+
+/// Serves what is counted, where that is wanted.
+fn exporter(
+    watch: &Watch,
+    settings: &Settings,
+    output: &Output,
+) -> Result<Option<Exporter>, Failure> {
+    let Some(at) = watch.metrics else { return Ok(None) };
+    if !at.ip().is_loopback() && !watch.metrics_anywhere {
+        let failure = Failure::usage(format!("--metrics {at}: other hosts could read it"));
+        return Err(failure.with_fix("--metrics 127.0.0.1:9464, or add --metrics-anywhere"));
+    }
+    let (exporter, at) = Exporter::listen(at, settings)
+        .map_err(|error| Failure::failed(format!("cannot serve metrics at {at}: {error}")))?;
+    output.remark(format_args!("metrics at http://{at}/metrics"));
+    Ok(Some(exporter))
 }
 
 fn settings(watch: &Watch) -> Result<Settings, Failure> {

@@ -4,6 +4,7 @@
 
 use super::detail::{self, Busiest, ConnectionRecord};
 use crate::calendar;
+use crate::metrics::{Exporter, Health};
 use crate::output::Output;
 use crate::quantity::{significant, trimmed};
 use crate::table::{Align, Table};
@@ -22,6 +23,7 @@ pub(super) struct Teller<'a> {
     settings: Settings,
     has_heading: bool,
     busiest: Busiest,
+    exporter: Option<Exporter>,
 }
 
 /// How it ended.
@@ -96,17 +98,33 @@ pub(super) fn end_with(total: &mut Report, last: &Report, channel: BitRate) {
 }
 
 impl<'a> Teller<'a> {
-    pub(super) const fn new(output: &'a Output, settings: Settings) -> Self {
-        Self { output, settings, has_heading: false, busiest: Busiest::new() }
+    pub(super) const fn new(
+        output: &'a Output,
+        settings: Settings,
+        exporter: Option<Exporter>,
+    ) -> Self {
+        Self { output, settings, has_heading: false, busiest: Busiest::new(), exporter }
     }
 
     pub(super) const fn settings(&self) -> &Settings {
         &self.settings
     }
 
+    /// Publishes what is counted, where somebody asks or it is time.
+    pub(super) fn export(&mut self, meter: &Meter, health: impl FnOnce() -> Health) {
+        if let Some(exporter) = &mut self.exporter
+            && exporter.wants()
+        {
+            exporter.publish(meter, health());
+        }
+    }
+
     /// Tells every interval that is over.
     pub(super) fn intervals(&mut self, meter: &mut Meter) -> io::Result<()> {
         while let Some(report) = meter.take_interval() {
+            if let Some(exporter) = &mut self.exporter {
+                exporter.add(&report);
+            }
             self.interval(&report)?;
         }
         self.connections(meter)

@@ -1,0 +1,145 @@
+//! A small HTTP server: GET /metrics, one request per connection, one at a time.
+//!
+//! By hand: one path and one method take fewer lines than a crate for them would take settings,
+//! and a request has a bound here: 8 KiB and two seconds. Left out: TLS, authentication, and
+//! connections that live on.
+
+use super::{Snapshot, family};
+use core::time::Duration;
+use live::clock;
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+/// How long the meter may take to answer before what it published last has to do.
+const PATIENCE: Duration = Duration::from_millis(500);
+const REQUEST_TIME: Duration = Duration::from_secs(2);
+const REQUEST_OCTETS: usize = 8 << 10;
+/// How long to wait after a connection could not be taken.
+const BACK_OFF: Duration = Duration::from_millis(100);
+
+/// Forms of the text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Format {
+    /// OpenMetrics 1.0.
+    OpenMetrics,
+    /// Prometheus' own, 0.0.4.
+    Prometheus,
+}
+
+impl Format {
+    const fn content_type(self) -> &'static str {
+        match self {
+            Self::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
+            Self::Prometheus => "text/plain; version=0.0.4; charset=utf-8",
+        }
+    }
+}
+
+/// What the meter and the server share.
+pub(super) struct Shared {
+    is_asked: AtomicBool,
+    published: Mutex<(u64, Arc<Snapshot>)>,
+    news: Condvar,
+}
+
+impl Shared {
+    /// Whether somebody waits for the meter.
+    pub(super) fn is_asked(&self) -> bool {
+        self.is_asked.load(Ordering::Relaxed)
+    }
+
+    /// Gives whoever waits, and whoever comes later, this.
+    pub(super) fn publish(&self, snapshot: Snapshot) {
+        self.is_asked.store(false, Ordering::Relaxed);
+        let mut published = self.published.lock().unwrap_or_else(PoisonError::into_inner);
+        *published = (published.0 + 1, Arc::new(snapshot));
+        self.news.notify_all();
+    }
+
+    fn ask(&self) -> Arc<Snapshot> {
+        let published = self.published.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = published.0;
+        self.is_asked.store(true, Ordering::Relaxed);
+        let waited = self.news.wait_timeout_while(published, PATIENCE, |now| now.0 == before);
+        Arc::clone(&waited.unwrap_or_else(PoisonError::into_inner).0.1)
+    }
+}
+
+/// Starts to serve, on a thread of its own that ends with the process.
+pub(super) fn start(at: SocketAddr) -> io::Result<(Arc<Shared>, SocketAddr)> {
+    let listener = TcpListener::bind(at)?;
+    let at = listener.local_addr()?;
+    let shared = Arc::new(Shared {
+        is_asked: AtomicBool::new(false),
+        published: Mutex::default(),
+        news: Condvar::new(),
+    });
+    let ours = Arc::clone(&shared);
+    std::thread::Builder::new().name("metrics".to_owned()).spawn(move || {
+        for stream in listener.incoming() {
+            match stream {
+                // A client that goes away has no one to be told.
+                Ok(stream) => drop(answer(stream, &ours)),
+                Err(_) => clock::sleep_until(clock::now() + BACK_OFF),
+            }
+        }
+    })?;
+    Ok((shared, at))
+}
+
+fn answer(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
+    stream.set_write_timeout(Some(REQUEST_TIME))?;
+    let request = request(&mut stream)?;
+    let mut words = request.lines().next().unwrap_or_default().split(' ');
+    let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let path = target.split('?').next().unwrap_or_default();
+    let plain = Format::Prometheus.content_type();
+    let (status, kind, body) = match (method, path) {
+        ("GET" | "HEAD", "/metrics") => {
+            let format = format(&request);
+            ("200 OK", format.content_type(), family::text(&shared.ask(), format))
+        }
+        ("GET" | "HEAD", _) => ("404 Not Found", plain, "see /metrics\n".to_owned()),
+        _ => ("405 Method Not Allowed\r\nAllow: GET, HEAD", plain, "GET only\n".to_owned()),
+    };
+    let octets = body.len();
+    write!(
+        stream,
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {octets}\r\n\
+         Connection: close\r\n\r\n"
+    )?;
+    if method != "HEAD" {
+        stream.write_all(body.as_bytes())?;
+    }
+    stream.flush()
+}
+
+/// The head of a request.
+fn request(stream: &mut TcpStream) -> io::Result<String> {
+    let end = clock::now() + REQUEST_TIME;
+    let mut octets = Vec::new();
+    let mut room = [0; 1024];
+    while !octets.windows(4).any(|four| four == b"\r\n\r\n") {
+        let left = end.since(clock::now());
+        if left.is_zero() || octets.len() >= REQUEST_OCTETS {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        stream.set_read_timeout(Some(left))?;
+        match stream.read(&mut room)? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            count => octets.extend(room.iter().take(count)),
+        }
+    }
+    Ok(String::from_utf8_lossy(&octets).into_owned())
+}
+
+/// OpenMetrics for whoever accepts it by name.
+fn format(request: &str) -> Format {
+    let accepts = request.lines().any(|line| {
+        let line = line.to_ascii_lowercase();
+        line.starts_with("accept:") && line.contains("application/openmetrics-text")
+    });
+    if accepts { Format::OpenMetrics } else { Format::Prometheus }
+}
