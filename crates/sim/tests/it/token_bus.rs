@@ -27,7 +27,8 @@ fn params(stations: usize) -> Params {
 /// A frame: its source, and when the observer heard its first and last bit, in nanoseconds.
 type Heard = (usize, u64, u64);
 
-fn run(
+/// Runs a bus until `end_nanos`; what the observer heard.
+pub(crate) fn run(
     params: Params,
     stations: Vec<Talker>,
     end_nanos: u64,
@@ -41,7 +42,7 @@ fn run(
 }
 
 /// Stations that send frames of 60 octets at these times, in nanoseconds.
-fn scripted(offers: &[&[u64]]) -> Vec<Talker> {
+pub(crate) fn scripted(offers: &[&[u64]]) -> Vec<Talker> {
     offers.iter().zip(0..).map(|(at, station)| Talker::scripted(station, at)).collect()
 }
 

@@ -7,12 +7,11 @@
 //! The station of the highest number has the token at 0 and passes it on.
 
 use crate::talker::{Talker, When};
+use crate::token_bus::{run, scripted};
 use core::time::Duration;
-use sim::medium::Passage;
 use sim::medium::token_bus::{
     Change, Invalid, Kind, Maintenance, Params, Service, Statistics, TokenBus,
 };
-use sim::world::World;
 use stats::rng::Stream;
 use wire::addr::Mac;
 use wire::time::Instant;
@@ -32,27 +31,6 @@ fn params(stations: usize) -> Params {
 /// A change, by its time in nanoseconds.
 const fn change(nanos: u64, station: usize, kind: Kind) -> Change {
     Change { at: Duration::from_nanos(nanos), station, kind }
-}
-
-/// A frame: its source, and when the observer heard its first and last bit, in nanoseconds.
-type Heard = (usize, u64, u64);
-
-fn run(
-    params: Params,
-    stations: Vec<Talker>,
-    end_nanos: u64,
-) -> (World<TokenBus, Talker>, Vec<Heard>) {
-    let bus = TokenBus::new(params).expect("the bus is allowed");
-    let mut world = World::new(bus, stations).expect("a place for each");
-    let mut heard = Vec::new();
-    let note = |p: &Passage| heard.push((p.source, p.started.as_nanos(), p.at.as_nanos()));
-    world.run(Instant::from_nanos(end_nanos), note).expect("time goes on");
-    (world, heard)
-}
-
-/// Stations that send frames of 60 octets at these times, in nanoseconds.
-fn scripted(offers: &[&[u64]]) -> Vec<Talker> {
-    offers.iter().zip(0..).map(|(at, station)| Talker::scripted(station, at)).collect()
 }
 
 #[test]
