@@ -1,6 +1,7 @@
 //! `tidewire measure tr-88-04`: the experiments of that paper on a network that is there, one report.
 
 use super::measure::peer;
+use super::reproduce::figure;
 use crate::args::MeasureTransfer;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
@@ -15,7 +16,6 @@ use bench::session::{initiator, local};
 use bench::transfer::curves::{self, IsModel};
 use bench::transfer::{Setup, Trial};
 use core::time::Duration;
-use serde_json::json;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::AtomicBool;
@@ -121,20 +121,7 @@ fn tell(
         for curve in &plot.curves {
             output.line(table(plot, curve))?;
         }
-        let curves: Vec<_> = plot
-            .curves
-            .iter()
-            .map(|curve| {
-                let points: Vec<[f64; 4]> =
-                    curve.points.iter().map(|p| [p.x, p.y, p.low, p.high]).collect();
-                json!({ "name": curve.name, "input": curve.is_input, "points": points })
-            })
-            .collect();
-        output.record(&json!({
-            "type": "figure", "number": plot.number, "title": plot.title,
-            "x": plot.horizontal, "y": plot.vertical,
-            "point": ["x", "y", "low", "high"], "curves": curves,
-        }))?;
+        output.record(&figure(plot))?;
     }
     output.record(&Line::End(End { complete: true, error: None }))
 }

@@ -1,6 +1,7 @@
 //! A reproduction for programs: NDJSON and CSV.
 
 use crate::output::Output;
+use bench::reproduce::plot::Plot;
 use bench::reproduce::row::Claim;
 use bench::reproduce::summary::Summary;
 use bench::reproduce::verdict::Verdict;
@@ -8,6 +9,24 @@ use bench::reproduce::{Answer, Options, Outcome, Paper, Reproduction};
 use bench::sample::{End, Line};
 use serde_json::{Map, Value, json};
 use std::io;
+
+/// The record of a figure.
+pub(crate) fn figure(plot: &Plot) -> Value {
+    let curves: Vec<Value> = plot
+        .curves
+        .iter()
+        .map(|curve| {
+            let points: Vec<[f64; 4]> =
+                curve.points.iter().map(|p| [p.x, p.y, p.low, p.high]).collect();
+            json!({ "name": curve.name, "input": curve.is_input, "points": points })
+        })
+        .collect();
+    json!({
+        "type": "figure", "number": plot.number, "title": plot.title,
+        "x": plot.horizontal, "y": plot.vertical,
+        "point": ["x", "y", "low", "high"], "curves": curves,
+    })
+}
 
 /// The columns of the CSV.
 const COLUMNS: [&str; 17] = [
@@ -91,20 +110,7 @@ pub(super) fn ndjson(
         }))?;
     }
     for plot in &reproduction.plots {
-        let curves: Vec<Value> = plot
-            .curves
-            .iter()
-            .map(|curve| {
-                let points: Vec<[f64; 4]> =
-                    curve.points.iter().map(|p| [p.x, p.y, p.low, p.high]).collect();
-                json!({ "name": curve.name, "input": curve.is_input, "points": points })
-            })
-            .collect();
-        output.record(&json!({
-            "type": "figure", "number": plot.number, "title": plot.title,
-            "x": plot.horizontal, "y": plot.vertical,
-            "point": ["x", "y", "low", "high"], "curves": curves,
-        }))?;
+        output.record(&figure(plot))?;
     }
     let groups: Vec<Value> = summary
         .groups

@@ -5,6 +5,8 @@ mod lines;
 mod monitor;
 mod text;
 
+pub(super) use lines::figure;
+
 use crate::args::{Format, Reproduce};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
