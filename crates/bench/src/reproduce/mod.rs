@@ -83,6 +83,14 @@ pub enum Impossible {
     /// A profile of a station is missing.
     #[error("there is no station profile {0}")]
     NoProfile(&'static str),
+    /// So few repetitions have no interval.
+    #[error("{asked} repetitions: at least {fewest} are needed")]
+    TooFew {
+        /// How many were asked for.
+        asked: u64,
+        /// How many it takes.
+        fewest: u64,
+    },
     /// A figure cannot be drawn.
     #[error("its figures: {0}")]
     Figures(#[from] NotHere),

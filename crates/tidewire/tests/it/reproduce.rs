@@ -77,11 +77,9 @@ fn circuits_are_judged_over_every_model_and_their_delays_are_inputs() {
 
 #[test]
 fn every_row_and_every_figure_of_nbs_1986_is_told() {
-    if cfg!(debug_assertions) {
-        println!("skipped: the runs of nbs-1986 take a release build");
-        return;
-    }
-    let lines = records(&run(&["reproduce", "nbs-1986", "-n", "2", "--json"]));
+    let output = run(&["reproduce", "nbs-1986", "-n", "3", "--json"]);
+    check_code(&output, 0);
+    let lines = records(&output);
     let of_type = |name: &str| lines.iter().filter(|line| line["type"] == name).count();
     // 46 rows of the paper and 12 of RFC 1008; Figures 2 to 4 and 6 to 11.
     let counts = ["paper", "row", "figure", "summary", "end"].map(of_type);
@@ -98,6 +96,17 @@ fn every_row_and_every_figure_of_nbs_1986_is_told() {
             curves.iter().map(|curve| curve["points"].as_array().unwrap().len()).collect();
         assert_eq!(points, [15; 6], "{}", figure["number"]);
     }
+}
+
+#[test]
+fn too_few_runs_to_have_an_interval_are_refused_before_any_is_made() {
+    let output = run(&["reproduce", "nbs-1986", "-n", "2"]);
+    check_code(&output, 2);
+    assert!(
+        stderr(&output).contains("2 repetitions: at least 3 are needed"),
+        "{}",
+        stderr(&output)
+    );
 }
 
 #[test]

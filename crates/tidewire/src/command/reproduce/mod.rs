@@ -11,7 +11,7 @@ use crate::args::{Format, Reproduce};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use bench::reproduce::summary::summarise;
-use bench::reproduce::{self, Options, PAPERS, Paper};
+use bench::reproduce::{self, Impossible, Options, PAPERS, Paper};
 use monitor::monitor;
 use serde_json::json;
 use std::io;
@@ -29,8 +29,7 @@ pub(crate) fn run(arguments: &Reproduce, output: &Output) -> anyhow::Result<Exit
     }
     let messages = arguments.runs.unwrap_or(paper.repetitions);
     let options = Options { seed: arguments.seed, messages, monitor: Some(monitor()?) };
-    let reproduction =
-        (paper.run)(&options).map_err(|error| Failure::failed(format!("{name}: {error}")))?;
+    let reproduction = (paper.run)(&options).map_err(|error| impossible(name, &error))?;
     let drawn = match &arguments.figures {
         Some(folder) => figures::draw(&paper, &options, &reproduction, folder)?,
         None => Vec::new(),
@@ -45,6 +44,18 @@ pub(crate) fn run(arguments: &Reproduce, output: &Output) -> anyhow::Result<Exit
         output.remark(format_args!("{} written", path.display()));
     }
     Ok(Exit::Ok)
+}
+
+fn impossible(name: &str, error: &Impossible) -> Failure {
+    let message = format!("{name}: {error}");
+    match error {
+        Impossible::TooFew { fewest, .. } => {
+            Failure::usage(message).with_fix(format!("-n {fewest}, or more"))
+        }
+        Impossible::Rows(_) | Impossible::NoProfile(_) | Impossible::Figures(_) => {
+            Failure::failed(message)
+        }
+    }
 }
 
 /// The form of the result, said by `--format` or by `--json`.
