@@ -77,23 +77,6 @@ impl Bare {
         Ok(bare)
     }
 
-    /// One that hears every frame, whoever it is for, and waits up to 5 ms for one.
-    pub(crate) fn hears_all(namespace: &str) -> Result<Self, PortError> {
-        let bare = Self::deaf(namespace)?;
-        let patience = libc::timeval { tv_sec: 0, tv_usec: 5_000 };
-        set(&bare.fd, libc::SOL_SOCKET, libc::SO_RCVTIMEO, &patience)?;
-        bare.bind_to(libc::ETH_P_ALL as u16)?;
-        Ok(bare)
-    }
-
-    /// The next frame, waiting as long as the socket does.
-    pub(crate) fn next(&mut self) -> Option<&[u8]> {
-        let (pointer, octets) = (self.buffer.as_mut_ptr().cast(), self.buffer.len());
-        // SAFETY: the pointer and the length are those of the buffer.
-        let status = unsafe { libc::recv(self.fd.as_raw_fd(), pointer, octets, 0) };
-        self.buffer.get(..usize::try_from(status).ok()?)
-    }
-
     pub(crate) fn bind(&self) -> Result<(), PortError> {
         self.bind_to(libc::ETH_P_802_2 as u16)
     }

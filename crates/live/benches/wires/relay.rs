@@ -1,91 +1,48 @@
 //! A bad path for whatever passes: two wires, and a relay between them that loses frames.
 //!
-//! What loses frames is the port with faults that tidewire's own stations have, around a socket that hears
-//! every frame. So class 4 and the kernel's TCP lose the same share of frames in the same way. Nothing is
-//! bound to a processor here and nobody polls, since there are more threads than processors.
+//! It is the relay that people use. So class 4 and the kernel's TCP lose the same share of frames in the same
+//! way. Nothing is bound to a processor here and nobody polls, since there are more threads than processors.
 
-use crate::bare::Bare;
 use crate::namespace::{INTERFACE, Namespaces};
 use crate::transport::{Ends, bulk, iperf3, kernel_tcp, offloads_off, policy};
-use crate::{Way, host, in_turns, ratios, spread};
-use bytes::Bytes;
+use crate::{host, in_turns, ratios, spread};
 use core::time::Duration;
-use live::clock;
-use live::port::{Arrival, Counts, Faulty, FaultyParams, Port, PortError, Stamp, Wait};
+use live::port::Wait;
+use live::relay::{Counts, Place, Relay, RelayParams, Selection};
 use stack::fault::{Faults, Plan};
-use stack::station::{Frame, Transmission};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use wire::addr::Mac;
+use std::sync::atomic::{AtomicBool, Ordering};
 use wire::time::Instant;
-use wire::units::BitRate;
 
 /// Octets of a round's bulk data of class 4; a round of TCP lasts two seconds.
 const OCTETS: u64 = 50_000_000;
 
-/// Hears every frame of a wire; nothing is sent with it.
-struct Ear(Bare);
-
-impl Port for Ear {
-    fn name(&self) -> &str {
-        INTERFACE
-    }
-
-    fn addr(&self) -> Mac {
-        Mac::BROADCAST
-    }
-
-    fn send(&mut self, _frame: &Frame) -> Result<Transmission, PortError> {
-        Ok(Transmission::GivenUp)
-    }
-
-    /// Waits for 5 ms, whatever is asked for: nothing here is late.
-    fn receive(&mut self, _until: Instant) -> Result<Option<Arrival>, PortError> {
-        let Some(octets) = self.0.next() else { return Ok(None) };
-        let (frame, at) = (Frame::new(Bytes::copy_from_slice(octets)), clock::now());
-        Ok(Some(Arrival { at, taken: at, stamp: Stamp::User, frame }))
-    }
-
-    fn link_rate(&self) -> Option<BitRate> {
-        None
-    }
-
-    fn is_unbounded(&self) -> bool {
-        true
-    }
-
-    fn counts(&self) -> Counts {
-        Counts::default()
-    }
-}
-
-/// Carries frames from one wire to another until it is done; adds up those that passed and were lost.
-fn carry(from: &str, to: &str, loss: f64, done: &AtomicBool, counts: &[AtomicU64; 2]) {
+/// A relay between the near ends of two wires that loses this share of frames each way.
+fn relay(wires: &[Namespaces; 2], loss: f64) -> Relay {
+    let place = |namespace: &str| Place {
+        interface: INTERFACE.to_owned(),
+        namespace: Some(namespace.to_owned()),
+    };
     let plan = Plan { loss, ..Plan::harmless(Duration::from_millis(500)) };
-    let receiving = (loss > 0.0).then(|| Faults::new(plan, 7, from).unwrap());
-    let params = FaultyParams { receiving, sending: None, held_frames: 4_096 };
-    let mut incoming = Faulty::new(Ear(Bare::hears_all(from).unwrap()), params);
-    let mut outgoing = Bare::deaf(to).unwrap();
-    outgoing.bind_to_send().unwrap();
-    let mut room = [0; crate::bare::FRAME];
-    let mut passed = 0;
-    while !done.load(Ordering::Relaxed) {
-        let Some(arrival) = incoming.receive(clock::now()).unwrap() else { continue };
-        let octets = arrival.frame.copy_to(&mut room).unwrap();
-        outgoing.put(&room[..octets]);
-        passed += 1;
-    }
-    counts[0].fetch_add(passed, Ordering::Relaxed);
-    counts[1].fetch_add(incoming.received().lost, Ordering::Relaxed);
+    let faults = |way| (loss > 0.0).then(|| Faults::new(plan, 7, way).unwrap());
+    Relay::open(RelayParams {
+        places: [place(&wires[0].names[1]), place(&wires[1].names[0])],
+        faults: [faults("there"), faults("back")],
+        selection: Selection::Every,
+        held_frames: 4_096,
+    })
+    .unwrap()
 }
 
 /// Goodput of TCP and of class 4 over the same relay, for one share of lost frames.
 fn goodput(wires: &[Namespaces; 2], loss: f64, rounds: usize) {
     let ends = [wires[0].names[0].clone(), wires[1].names[1].clone()];
-    let (done, counts) = (AtomicBool::new(false), [AtomicU64::new(0), AtomicU64::new(0)]);
-    let figures = std::thread::scope(|scope| {
-        let [near, far] = [&wires[0].names[1], &wires[1].names[0]];
-        scope.spawn(|| carry(near, far, loss, &done, &counts));
-        scope.spawn(|| carry(far, near, loss, &done, &counts));
+    let done = AtomicBool::new(false);
+    let (figures, counts) = std::thread::scope(|scope| {
+        let relaying = scope.spawn(|| {
+            let mut relay = relay(wires, loss);
+            relay.run(Instant::MAX, &done, &mut |_| ()).unwrap();
+            relay.counts()
+        });
         let _server = iperf3(&ends, &[]);
         let class4 = |place: usize| {
             let (_, params) = policy(place);
@@ -101,11 +58,16 @@ fn goodput(wires: &[Namespaces; 2], loss: f64, rounds: usize) {
             ],
         );
         done.store(true, Ordering::Relaxed);
-        figures
+        (figures, relaying.join().unwrap())
     });
-    let [passed, lost] = counts.map(AtomicU64::into_inner);
-    let share = lost as f64 / (passed + lost).max(1) as f64 * 100.0;
-    println!("  {:.1} % of frames lost each way; in fact {share:.3} %, of {passed}", loss * 100.0);
+    let total = |count: fn(&Counts) -> u64| counts.iter().map(count).sum::<u64>();
+    let (received, lost) = (total(|way| way.received), total(|way| way.faults.lost));
+    let unmeant = total(|way| way.kernel_drops + way.not_sent + way.too_long + way.no_room);
+    let share = lost as f64 / received.max(1) as f64 * 100.0;
+    println!(
+        "  {:.1} % of frames lost each way; in fact {share:.3} %, of {received}; {unmeant} dropped beside",
+        loss * 100.0
+    );
     let programs = ["iperf3, kernel TCP", policy(3).0, policy(4).0];
     for (name, own) in programs.iter().zip(&figures) {
         let over = spread(ratios(own, &figures[0]), 2);
@@ -125,7 +87,7 @@ pub(crate) fn show(rounds: usize) {
     }
     let control = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control");
     let control = control.unwrap_or_default();
-    println!("\nbulk data over a relay with a faulty port each way, Mbit/s, n = {rounds}");
+    println!("\nbulk data over a relay that loses frames each way, Mbit/s, n = {rounds}");
     println!("  nobody polls, no real-time scheduling; TCP: {}", control.trim());
     for loss in [0.0, 0.001, 0.01, 0.05] {
         goodput(&wires, loss, rounds);
