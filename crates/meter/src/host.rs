@@ -4,7 +4,7 @@
 //! number. Addresses are kept up to a limit; what the hosts beyond a smaller one sent and received
 //! counts together.
 
-use crate::measure::Traffic;
+use crate::measure::{Places, Traffic};
 use crate::sight::Tpdu;
 use core::fmt;
 use core::hash::{BuildHasher, Hash, Hasher};
@@ -140,9 +140,8 @@ impl Hosts {
     }
 
     /// Counts a TPDU from one host to another; a host without a number is one of the others.
-    pub(crate) fn observe(&mut self, ends: [Option<HostNumber>; 2], tpdu: &Tpdu) {
-        // All have the same bounds.
-        let places = self.others[0].sizes.places(tpdu);
+    #[inline]
+    pub(crate) fn observe(&mut self, ends: [Option<HostNumber>; 2], tpdu: &Tpdu, places: Places) {
         for (way, end) in ends.into_iter().enumerate() {
             let own = end.and_then(|number| self.measured.get_mut(number as usize));
             own.unwrap_or(&mut self.others)[way].sized(tpdu, places);

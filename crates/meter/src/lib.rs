@@ -38,8 +38,9 @@ use oddity::Class;
 use reassembly::{Reassembly, Whole};
 use sight::Sight;
 use stream::Streams;
-use track::{Party, Passage, Tracker};
+use track::{Party, Passage, Plain, Tracker};
 use wire::dissect::{Levels, Link, NoNsdu, Nsdu, Segment, is_unit_data, levels};
+use wire::llc::Control;
 use wire::time::Instant;
 use wire::units::BitRate;
 
@@ -110,6 +111,26 @@ impl Meter {
     /// wire.
     pub fn observe(&mut self, at: Instant, link: Link, octets: &[u8], original_octets: usize) {
         let Some(at) = self.intervals.tick(at) else { return };
+        match Plain::of(link, octets) {
+            Some(plain) if self.plain(at, &plain) => {}
+            _ => self.dissect(at, link, octets, original_octets),
+        }
+    }
+
+    /// A frame that is as most are; whether it was.
+    #[inline]
+    fn plain(&mut self, at: Instant, plain: &Plain<'_>) -> bool {
+        if !self.tracker.plain(at, plain, &mut self.intervals.sink()) {
+            return false;
+        }
+        let octets = plain.lpdu_octets as u64;
+        self.intervals.observe(&Sight::Lpdu { at, octets, llc: Some(Control::Ui) });
+        self.intervals.observe(&Sight::Npdu { octets: octets - plain.before_npdu as u64 });
+        true
+    }
+
+    /// A frame of any kind.
+    fn dissect(&mut self, at: Instant, link: Link, octets: &[u8], original_octets: usize) {
         let Levels { lpdu_octets, npdu_octets, llc, nsdu } = levels(link, octets, original_octets);
         if let Some(octets) = lpdu_octets {
             self.intervals.observe(&Sight::Lpdu { at, octets: octets as u64, llc });

@@ -32,7 +32,7 @@ pub use tsdu::Tsdus;
 pub use window::Windows;
 
 use crate::sight::{Sight, Tpdu};
-use size::Places;
+pub(crate) use size::Places;
 use std::borrow::Cow;
 
 /// Values under their names.
@@ -96,16 +96,17 @@ impl Measures {
             Sight::Segment(_) => self.streams.observe(sight),
             Sight::Step(_) => self.connections.observe(sight),
             Sight::Span(..) => self.delays.observe(sight),
-            Sight::Tpdu(tpdu) => self.tpdu(tpdu),
+            Sight::Tpdu(tpdu) => self.tpdu(tpdu, self.sizes.places(tpdu)),
         }
     }
 
     /// Takes notice of a TPDU.
-    pub(crate) fn tpdu(&mut self, tpdu: &Tpdu) {
+    #[inline]
+    pub(crate) fn tpdu(&mut self, tpdu: &Tpdu, places: Places) {
         self.transport.tpdu(tpdu);
         self.tsdus.tpdu(tpdu);
         self.connections.step(tpdu.step);
-        self.sizes.tpdu(tpdu);
+        self.sizes.count(tpdu, places);
         self.roles.tpdu(tpdu);
         self.windows.tpdu(tpdu);
     }

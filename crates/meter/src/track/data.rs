@@ -98,7 +98,19 @@ impl DataOrder {
     }
 
     /// Takes notice of a DT.
+    #[inline]
     pub(super) fn arrive(&mut self, format: Format, number: u32, stretch: Stretch) -> Arrival {
+        let is_next = u64::from(number) == self.next & u64::from(format.modulus() - 1);
+        if is_next && self.beyond.is_none() && self.next != 0 {
+            self.next += 1;
+            return Arrival { finished: self.open.absorb(stretch), ..Arrival::default() };
+        }
+        self.arrive_elsewhere(format, number, stretch)
+    }
+
+    /// A DT that is not the next one, or holes lie behind it.
+    #[cold]
+    fn arrive_elsewhere(&mut self, format: Format, number: u32, stretch: Stretch) -> Arrival {
         let mut arrival = Arrival::default();
         if self.next == 0 {
             self.next = FIRST + u64::from(number);
@@ -120,7 +132,14 @@ impl DataOrder {
     }
 
     /// Takes notice that the peer acknowledged every DT before `number`.
+    #[inline]
     pub(super) fn acknowledged(&mut self, format: Format, number: u32) -> Arrival {
+        if self.beyond.is_none() { Arrival::default() } else { self.close(format, number) }
+    }
+
+    /// Holes before `number` will not be filled.
+    #[cold]
+    fn close(&mut self, format: Format, number: u32) -> Arrival {
         let mut arrival = Arrival::default();
         // An AK beyond all that was seen proves nothing about holes, and may be damaged or forged.
         let (next, Some(last)) = (self.next, self.runs().last()) else { return arrival };

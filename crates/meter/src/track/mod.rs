@@ -20,6 +20,7 @@
 mod acknowledgement;
 mod connection;
 mod data;
+mod plain;
 mod report;
 mod table;
 mod transfer;
@@ -27,20 +28,22 @@ mod tsdu;
 mod waiting;
 
 pub use connection::{Direction, State};
+pub(crate) use plain::Plain;
 pub use report::Connection as Known;
 pub(crate) use table::Party;
 
 use crate::host::{Host, Hosts};
 use crate::measure::{Measure, Measures};
 use crate::oddity::{Class, Oddities};
-use crate::sight::{Between, Ending, Role, Sight, Step, Tpdu};
+use crate::sight::{Between, Ending, Sight, Step, Tpdu};
 use crate::slab::Place;
 use crate::user;
 use connection::{Connection, End, Sender, Side, other};
 use core::time::Duration;
+use plain::Remembered;
 use std::collections::VecDeque;
-use table::{Key, Table};
-use tsdu::Finished;
+use table::{Found, Key, Table};
+use transfer::Part;
 use wire::read::Malformed;
 use wire::time::Instant;
 use wire::tp::{
@@ -86,18 +89,6 @@ impl Sink<'_> {
     }
 }
 
-/// What a TPDU meant to its connection.
-#[derive(Clone, Copy, Debug, Default)]
-struct Meaning {
-    /// Where its connection stands, and which side sent it.
-    place: Option<(Place, Side)>,
-    retransmitted: bool,
-    role: Option<Role>,
-    into_closed_window: bool,
-    finished: Finished,
-    step: Option<Step>,
-}
-
 /// Why a TPDU does not count at the transport level.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Discarded {
@@ -120,6 +111,7 @@ pub(crate) enum NetworkEnd {
 #[derive(Clone, Debug)]
 pub(crate) struct Tracker {
     table: Table,
+    remembered: Remembered,
     hosts: Hosts,
     silence: Duration,
     /// Connections that had to be forgotten and have not been taken.
@@ -129,7 +121,13 @@ pub(crate) struct Tracker {
 impl Tracker {
     /// Follows up to `maximum` connections, each until nothing was heard of it for `silence`.
     pub(crate) fn new(maximum: usize, silence: Duration, hosts: Hosts, seed: u64) -> Self {
-        Self { table: Table::new(maximum, seed), hosts, silence, forgotten: VecDeque::new() }
+        Self {
+            table: Table::new(maximum, seed),
+            remembered: Remembered::default(),
+            hosts,
+            silence,
+            forgotten: VecDeque::new(),
+        }
     }
 
     /// How many connections are known.
@@ -185,51 +183,46 @@ impl Tracker {
             return Err(Discarded::BadChecksum);
         }
         let data_octets = (raw.data().len() + missing_octets) as u64;
-        let meaning = match pdu {
-            Pdu::Cr(cr) => self.request(passage, cr, raw.octets, sink),
-            Pdu::Cc(cc) => self.confirm(passage, cc, found, sink),
-            Pdu::Dr(dr) => self.disconnect(passage, dr, found),
-            Pdu::Dc(dc) => self.confirm_disconnect(passage, dc, found),
+        let mut tpdu = Tpdu::plain(raw.kind, raw.header_octets as u64, data_octets);
+        let from = match pdu {
+            Pdu::Cr(cr) => self.request(passage, cr, raw.octets, (&mut tpdu, sink)),
+            Pdu::Cc(cc) => self.confirm(passage, cc, found, (&mut tpdu, sink)),
+            Pdu::Dr(dr) => self.disconnect(passage, dr, found, &mut tpdu),
+            Pdu::Dc(dc) => self.confirm_disconnect(passage, dc, found, &mut tpdu),
             Pdu::Rj(_) | Pdu::Er(_) => self.hear(passage, raw.kind, found),
             Pdu::Dt(_) | Pdu::Ed(_) | Pdu::Ak(_) | Pdu::Ea(_) => {
                 let found = found.or_else(|| self.adopt((&passage, reference), pdu, sink));
-                self.flow(passage.at, pdu, data_octets, found, sink)
+                self.flow(passage.at, pdu, found, (&mut tpdu, sink))
             }
         };
-        let tpdu = Tpdu {
-            retransmitted: meaning.retransmitted,
-            unassigned: meaning.place.is_none(),
-            role: meaning.role,
-            into_closed_window: meaning.into_closed_window,
-            empty_part: is_empty_part(pdu, data_octets),
-            finished_tsdus: meaning.finished.tsdus,
-            finished_octets: meaning.finished.octets,
-            step: meaning.step,
-            ..Tpdu::plain(raw.kind, raw.header_octets as u64, data_octets)
-        };
-        self.count(passage, meaning.place, &tpdu, sink);
+        tpdu.unassigned = from.is_none();
+        self.count(passage, from, &tpdu, sink);
         Ok(())
     }
 
     /// Counts a TPDU for its connection, its hosts and the network.
-    fn count(
-        &mut self,
-        passage: Passage,
-        place: Option<(Place, Side)>,
-        tpdu: &Tpdu,
-        sink: &mut Sink<'_>,
-    ) {
-        let ends = if let Some((place, side)) = place {
-            self.table.slab.touch(place, passage.at);
-            let senders = &mut self.table.get(place).senders;
-            senders[side].count(tpdu);
-            [side, other(side)].map(|side| Some(senders[side].end().host))
-        } else {
-            sink.oddities.count(Class::Unassigned, tpdu.kind.name());
-            [passage.from, passage.to].map(|party| self.hosts.number(party.address))
-        };
-        self.hosts.observe(ends, tpdu);
-        sink.measures.tpdu(tpdu);
+    fn count(&mut self, passage: Passage, from: Option<Found>, tpdu: &Tpdu, sink: &mut Sink<'_>) {
+        if let Some(from) = from {
+            return self.count_known(passage.at, from, tpdu, sink);
+        }
+        sink.oddities.count(Class::Unassigned, tpdu.kind.name());
+        let ends = [passage.from, passage.to].map(|party| self.hosts.number(party.address));
+        let places = sink.measures.sizes.places(tpdu);
+        self.hosts.observe(ends, tpdu, places);
+        sink.measures.tpdu(tpdu, places);
+    }
+
+    /// Counts a TPDU that one side of a connection sent.
+    #[inline]
+    fn count_known(&mut self, at: Instant, (place, side): Found, tpdu: &Tpdu, sink: &mut Sink<'_>) {
+        self.table.slab.touch(place, at);
+        let senders = &mut self.table.get(place).senders;
+        senders[side].count(tpdu);
+        let ends = [side, other(side)].map(|side| Some(senders[side].end().host));
+        // All have the same bounds.
+        let places = sink.measures.sizes.places(tpdu);
+        self.hosts.observe(ends, tpdu, places);
+        sink.measures.tpdu(tpdu, places);
     }
 
     /// Takes notice that the TCP connection between two ends is over: a connection of class 0 is,
@@ -328,42 +321,42 @@ impl Tracker {
         passage: Passage,
         cr: &Connect<'_>,
         octets: &[u8],
-        sink: &mut Sink<'_>,
-    ) -> Meaning {
+        (tpdu, sink): (&mut Tpdu, &mut Sink<'_>),
+    ) -> Option<Found> {
         let Passage { at, from, to } = passage;
         // Class 0 and 1 need no reference, and TCP tells their connections apart.
         if cr.source_reference == Reference(0) && from.port == 0 {
-            return Meaning::default();
+            return None;
         }
         let key = Key { owner: &from, peer: &to, reference: cr.source_reference };
         if let Some((place, 0)) = self.table.find(&key, &self.hosts)
             && !self.table.get(place).state.is_over()
         {
-            let place = Some((place, 0));
-            return Meaning { place, retransmitted: true, ..Meaning::default() };
+            tpdu.retransmitted = true;
+            return Some((place, 0));
         }
-        let Some([from, to]) = self.ends(from, to, sink) else { return Meaning::default() };
+        let [from, to] = self.ends(from, to, sink)?;
         let mut request = Connection::requested(from, to, cr.source_reference, cr.credit, at);
         if cr.class.class < 2 && from.port != 0 {
             request.format = Some(Format::Class0);
         }
         request.recognise(user::of_connect(cr, octets));
-        let place = Some((self.insert(request, at, sink), 0));
-        Meaning { place, step: Some(Step::Requested), ..Meaning::default() }
+        tpdu.step = Some(Step::Requested);
+        Some((self.insert(request, at, sink), 0))
     }
 
     fn confirm(
         &mut self,
         passage: Passage,
         cc: &Connect<'_>,
-        found: Option<(Place, Side)>,
-        sink: &mut Sink<'_>,
-    ) -> Meaning {
+        found: Option<Found>,
+        (tpdu, sink): (&mut Tpdu, &mut Sink<'_>),
+    ) -> Option<Found> {
         let Passage { at, from, to } = passage;
         let is_named =
             cc.destination_reference != Reference(0) && cc.source_reference != Reference(0);
         if !is_named && from.port == 0 {
-            return Meaning::default();
+            return None;
         }
         // Some stations answer to another reference; TCP still tells which connection they mean.
         let by_network = Key { owner: &to, peer: &from, reference: Reference(0) };
@@ -380,24 +373,21 @@ impl Tracker {
         if let Some((place, _)) = known {
             let connection = self.table.get(place);
             if connection.state == State::Opening {
-                return self.establish(place, at, cc, sink);
+                return self.establish(place, at, cc, (tpdu, sink));
             }
             if connection.senders[1].reference == cc.source_reference {
-                return Meaning {
-                    place: Some((place, 1)),
-                    retransmitted: true,
-                    ..Meaning::default()
-                };
+                tpdu.retransmitted = true;
+                return Some((place, 1));
             }
         }
         // The CR was not seen; or the same requester's reference comes with another confirmer's: the
         // end of the one connection and the CR of the next were not seen.
         sink.oddities.count(Class::Transport, "CC without CR");
-        let Some([from, to]) = self.ends(from, to, sink) else { return Meaning::default() };
+        let [from, to] = self.ends(from, to, sink)?;
         let mut requester = Connection::adopted(from, to, cc.destination_reference, at);
         requester.senders.swap(0, 1);
         let place = self.insert(requester, at, sink);
-        self.establish(place, at, cc, sink)
+        self.establish(place, at, cc, (tpdu, sink))
     }
 
     /// A CC confirms the connection in this place.
@@ -406,8 +396,8 @@ impl Tracker {
         place: Place,
         at: Instant,
         cc: &Connect<'_>,
-        sink: &mut Sink<'_>,
-    ) -> Meaning {
+        (tpdu, sink): (&mut Tpdu, &mut Sink<'_>),
+    ) -> Option<Found> {
         self.table.unbind(place, 0, &self.hosts);
         self.table.unbind(place, 1, &self.hosts);
         let connection = self.table.get(place);
@@ -421,18 +411,19 @@ impl Tracker {
                 self.forget(&forgotten, at);
             }
         }
-        let place = Some((place, 1));
-        Meaning { place, step: Some(Step::Established), ..Meaning::default() }
+        tpdu.step = Some(Step::Established);
+        Some((place, 1))
     }
 
     fn disconnect(
         &mut self,
         passage: Passage,
         dr: &Disconnect<'_>,
-        found: Option<(Place, Side)>,
-    ) -> Meaning {
+        found: Option<Found>,
+        tpdu: &mut Tpdu,
+    ) -> Option<Found> {
         let by_sender = self.by_sender(passage, dr.source_reference);
-        let mut meaning: Option<Meaning> = None;
+        let mut first: Option<Found> = None;
         for (place, side) in halves(found, by_sender) {
             self.table.slab.touch(place, passage.at);
             let connection = self.table.get(place);
@@ -455,44 +446,49 @@ impl Tracker {
                 connection.ending = Some(ending);
             }
             connection.enter(State::Closing, passage.at);
-            let place = Some((place, side));
-            meaning.get_or_insert(Meaning { place, retransmitted, step, ..Meaning::default() });
+            if first.is_none() {
+                (tpdu.retransmitted, tpdu.step) = (retransmitted, step);
+            }
+            first = first.or(Some((place, side)));
         }
-        meaning.unwrap_or_default()
+        first
     }
 
     fn confirm_disconnect(
         &mut self,
         passage: Passage,
         dc: &DisconnectConfirm<'_>,
-        found: Option<(Place, Side)>,
-    ) -> Meaning {
+        found: Option<Found>,
+        tpdu: &mut Tpdu,
+    ) -> Option<Found> {
         let by_sender = self.by_sender(passage, dc.source_reference);
-        let mut meaning: Option<Meaning> = None;
+        let mut first: Option<Found> = None;
         for (place, side) in halves(found, by_sender) {
             self.table.slab.touch(place, passage.at);
             let connection = self.table.get(place);
             connection.enter(State::Closed, passage.at);
             let sender = &mut connection.senders[side];
             let retransmitted = core::mem::replace(&mut sender.disconnect_confirmed, true);
-            let place = Some((place, side));
-            meaning.get_or_insert(Meaning { place, retransmitted, ..Meaning::default() });
+            if first.is_none() {
+                tpdu.retransmitted = retransmitted;
+            }
+            first = first.or(Some((place, side)));
         }
-        meaning.unwrap_or_default()
+        first
     }
 
     /// The connection in which the sender of a TPDU goes by this reference, and its side.
-    fn by_sender(&self, passage: Passage, reference: Reference) -> Option<(Place, Side)> {
+    fn by_sender(&self, passage: Passage, reference: Reference) -> Option<Found> {
         let key = Key { owner: &passage.from, peer: &passage.to, reference };
         let is_named = reference != Reference(0);
         is_named.then(|| self.table.find(&key, &self.hosts)).flatten()
     }
 
-    fn hear(&mut self, passage: Passage, kind: Kind, found: Option<(Place, Side)>) -> Meaning {
-        let Some((place, receiver)) = found else { return Meaning::default() };
+    fn hear(&mut self, passage: Passage, kind: Kind, found: Option<Found>) -> Option<Found> {
+        let (place, receiver) = found?;
         self.table.slab.touch(place, passage.at);
         self.table.get(place).is_erroneous |= kind == Kind::Er;
-        Meaning { place: Some((place, other(receiver))), ..Meaning::default() }
+        Some((place, other(receiver)))
     }
 
     /// Makes a connection known by a TPDU that is not its first.
@@ -501,7 +497,7 @@ impl Tracker {
         (passage, reference): (&Passage, Reference),
         pdu: &Pdu<'_>,
         sink: &mut Sink<'_>,
-    ) -> Option<(Place, Side)> {
+    ) -> Option<Found> {
         let format = numbering(pdu)?;
         // Without a reference only TCP tells connections apart.
         let is_by_network = format == Format::Class0 && passage.to.port != 0;
@@ -517,37 +513,38 @@ impl Tracker {
         Some((self.insert(connection, passage.at, sink), 1))
     }
 
-    /// Takes notice of a TPDU of data transfer; `receiver` is the side it is sent to.
+    /// Takes notice of a TPDU of data transfer to the side that was found; gives the side it is from.
     fn flow(
         &mut self,
         at: Instant,
         pdu: &Pdu<'_>,
-        data_octets: u64,
-        found: Option<(Place, Side)>,
-        sink: &mut Sink<'_>,
-    ) -> Meaning {
-        let (Some((place, receiver)), Some(format)) = (found, numbering(pdu)) else {
-            return Meaning::default();
-        };
+        found: Option<Found>,
+        (tpdu, sink): (&mut Tpdu, &mut Sink<'_>),
+    ) -> Option<Found> {
+        let (place, receiver) = found?;
         let connection = self.table.get(place);
-        let format = *connection.format.get_or_insert(format);
+        let format = *connection.format.get_or_insert(numbering(pdu)?);
         let side = other(receiver);
-        let meaning = match pdu {
-            Pdu::Dt(dt) => transfer::data(connection, (at, side, format), dt, data_octets, sink),
-            Pdu::Ak(ak) => transfer::acknowledge(connection, (at, side, format), ak, sink),
+        match pdu {
+            Pdu::Dt(dt) => {
+                let part = Part { number: dt.number, ends: dt.end_of_tsdu, octets: dt.data };
+                transfer::data(connection, (at, side, format), &part, (tpdu, sink));
+            }
+            Pdu::Ak(ak) => {
+                transfer::acknowledge(connection, (at, side, format), &ak.into(), (tpdu, sink));
+            }
             Pdu::Ed(ed) => {
                 let rare = connection.senders[side].rare.get_or_insert_default();
-                transfer::again(&mut rare.expedited, ed.number, format)
+                tpdu.retransmitted = transfer::again(&mut rare.expedited, ed.number, format);
             }
             Pdu::Ea(ea) => {
                 let rare = connection.senders[side].rare.get_or_insert_default();
-                transfer::again(&mut rare.expedited_acknowledged, ea.number, format)
+                let last = &mut rare.expedited_acknowledged;
+                tpdu.retransmitted = transfer::again(last, ea.number, format);
             }
-            Pdu::Cr(_) | Pdu::Cc(_) | Pdu::Dr(_) | Pdu::Dc(_) | Pdu::Rj(_) | Pdu::Er(_) => {
-                Meaning::default()
-            }
-        };
-        Meaning { place: Some((place, side)), ..meaning }
+            Pdu::Cr(_) | Pdu::Cc(_) | Pdu::Dr(_) | Pdu::Dc(_) | Pdu::Rj(_) | Pdu::Er(_) => {}
+        }
+        Some((place, side))
     }
 }
 
@@ -561,15 +558,11 @@ fn without_parameters<'a>(raw: &Raw<'a>, fault: Malformed, passage: &Passage) ->
     may_help.then_some(Raw { header_octets: 7, ..*raw })
 }
 
-fn is_empty_part(pdu: &Pdu<'_>, data_octets: u64) -> bool {
-    matches!(pdu, Pdu::Dt(dt) if data_octets == 0 && !dt.end_of_tsdu)
-}
-
 /// Where a DR or DC belongs: to one connection, or to both halves of one found under way. With
 /// each the side that sent it.
 fn halves(
-    by_receiver: Option<(Place, Side)>,
-    by_sender: Option<(Place, Side)>,
+    by_receiver: Option<Found>,
+    by_sender: Option<Found>,
 ) -> impl Iterator<Item = (Place, Side)> {
     let first = by_receiver.map(|(place, receiver)| (place, other(receiver)));
     let second = by_sender.filter(|(place, _)| first.is_none_or(|(other, _)| other != *place));

@@ -17,6 +17,9 @@ use hashbrown::HashTable;
 use wire::time::Instant;
 use wire::tp::Reference;
 
+/// Where a connection stands, and one of its sides: which, the function tells that gives it.
+pub(super) type Found = (Place, Side);
+
 /// Who sends or receives, as a TPDU tells it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Party {
@@ -62,6 +65,8 @@ const fn place_and_side(entry: Entry) -> (Place, Side) {
 pub(super) struct Table {
     /// Looked up only, never iterated, so its order cannot show.
     entries: HashTable<Entry>,
+    /// How often an entry was made or removed, and one: nothing was ever found before the first.
+    changes: u64,
     state: FixedState,
     pub(super) slab: Slab<Connection>,
 }
@@ -103,13 +108,14 @@ impl Table {
     pub(super) fn new(maximum: usize, seed: u64) -> Self {
         Self {
             entries: HashTable::new(),
+            changes: 1,
             state: FixedState::with_seed(seed),
             slab: Slab::new(maximum),
         }
     }
 
     /// The connection under this key and whose reference the key holds.
-    pub(super) fn find(&self, wanted: &Key<'_>, hosts: &Hosts) -> Option<(Place, Side)> {
+    pub(super) fn find(&self, wanted: &Key<'_>, hosts: &Hosts) -> Option<Found> {
         let is_it = |found: &Entry| is_under(&self.slab, hosts, *found, wanted);
         let hash = self.state.hash_one(wanted);
         self.entries.find(hash, is_it).map(|found| place_and_side(*found))
@@ -118,6 +124,11 @@ impl Table {
     /// The connection at a place that was found.
     pub(super) fn get(&mut self, place: Place) -> &mut Connection {
         self.slab.at(place)
+    }
+
+    /// How often what is found has changed.
+    pub(super) const fn changes(&self) -> u64 {
+        self.changes
     }
 
     /// How many connections are known.
@@ -168,6 +179,7 @@ impl Table {
             }
             forgotten = self.remove(before, hosts);
         }
+        self.changes += 1;
         let (slab, state) = (&self.slab, &self.state);
         self.entries.insert_unique(state.hash_one(wanted), new, |entry| {
             looked_up_by(slab, hosts, *entry).map_or(0, |(owner, peer, reference)| {
@@ -186,6 +198,7 @@ impl Table {
             let hash = self.state.hash_one(Key { owner: &owner, peer: &peer, reference });
             if let Ok(found) = self.entries.find_entry(hash, |found| *found == entry) {
                 found.remove();
+                self.changes += 1;
             }
         }
     }
@@ -227,7 +240,7 @@ mod tests {
         hosts
     }
 
-    fn find(table: &Table, hosts: &Hosts, reference: u16) -> Option<(Place, Side)> {
+    fn find(table: &Table, hosts: &Hosts, reference: u16) -> Option<Found> {
         let (owner, peer) = (&party(1), &party(2));
         table.find(&Key { owner, peer, reference: Reference(reference) }, hosts)
     }

@@ -1,66 +1,98 @@
 //! TPDUs of data transfer: what a DT, an AK, an ED or an EA means to its connection.
 
+use super::Sink;
 use super::connection::{Connection, Sender, Side};
 use super::data::Arrival;
 use super::tsdu::Stretch;
-use super::{Meaning, Sink};
 use crate::oddity::{Class, Oddities};
-use crate::sight::{Between, Role};
+use crate::sight::{Between, Role, Tpdu};
 use crate::user;
 use wire::time::Instant;
-use wire::tp::{Acknowledgement, Data, Format, Parameter};
+use wire::tp::{Acknowledgement, Format, Parameter};
 
 /// TSDUs of a connection that are looked at for who is above.
 const LOOKED_AT: u8 = 8;
 
+/// What a DT says and carries.
+pub(super) struct Part<'a> {
+    pub(super) number: u32,
+    /// Whether it ends its TSDU.
+    pub(super) ends: bool,
+    /// Its user data, as far as it is at hand.
+    pub(super) octets: &'a [u8],
+}
+
+/// What an AK says.
+pub(super) struct Told {
+    pub(super) next: u32,
+    pub(super) credit: u16,
+    /// Its subsequence number, 0 where it has none, and whether it confirms one.
+    pub(super) more: (u16, bool),
+}
+
+impl From<&Acknowledgement<'_>> for Told {
+    fn from(ak: &Acknowledgement<'_>) -> Self {
+        let mut more = (0, false);
+        for parameter in ak.parameters.iter() {
+            match parameter {
+                Parameter::Subsequence(number) => more.0 = number,
+                Parameter::FlowControlConfirmation(_) => more.1 = true,
+                _ => {}
+            }
+        }
+        Self { next: ak.next, credit: ak.credit, more }
+    }
+}
+
 /// A DT that this side sent.
+#[inline]
 pub(super) fn data(
     connection: &mut Connection,
     (at, side, format): (Instant, Side, Format),
-    dt: &Data<'_>,
-    data_octets: u64,
-    sink: &mut Sink<'_>,
-) -> Meaning {
+    part: &Part<'_>,
+    (tpdu, sink): (&mut Tpdu, &mut Sink<'_>),
+) {
     let (is_over, has_flow_control) = (connection.state.is_over(), connection.has_flow_control());
     let [first, second] = &mut connection.senders;
     let (sender, peer) = if side == 0 { (first, second) } else { (second, first) };
-    let stretch = Stretch::of(data_octets, dt.end_of_tsdu);
+    let Part { number, ends, octets } = *part;
+    let stretch = Stretch::of(tpdu.data_octets, ends);
     let arrival = match format {
         Format::Class0 => sender.data.in_order(stretch),
-        Format::Normal | Format::Extended => sender.data.arrive(format, dt.number, stretch),
+        Format::Normal | Format::Extended => sender.data.arrive(format, number, stretch),
     };
-    note_data(arrival, is_over, sink.oddities);
-    if format == Format::Class0 && dt.number != 0 {
+    note_data(&arrival, is_over, sink.oddities);
+    if format == Format::Class0 && number != 0 {
         sink.oddities.count(Class::Transport, "class 0 DT with a number");
     }
-    let Arrival { retransmitted, finished, .. } = arrival;
-    let into_closed_window = has_flow_control && peer.acknowledgements.is_beyond(format, dt.number);
-    let meaning = Meaning { retransmitted, into_closed_window, finished, ..Meaning::default() };
-    if retransmitted {
-        return meaning;
+    tpdu.retransmitted = arrival.retransmitted;
+    tpdu.finished_tsdus = arrival.finished.tsdus;
+    tpdu.finished_octets = arrival.finished.octets;
+    tpdu.empty_part = tpdu.data_octets == 0 && !ends;
+    tpdu.into_closed_window = has_flow_control && peer.acknowledgements.is_beyond(format, number);
+    if arrival.retransmitted {
+        return;
     }
     if has_flow_control {
         let Sender { waiting, rare, .. } = &mut *sender;
-        waiting.sent(format, (dt.number, at), move || &mut rare.get_or_insert_default().waiting);
+        waiting.sent(format, (number, at), move || &mut rare.get_or_insert_default().waiting);
     }
-    let is_empty_part = data_octets == 0 && !dt.end_of_tsdu;
-    let begins = !sender.is_within_tsdu && !is_empty_part;
-    if !is_empty_part {
-        sender.is_within_tsdu = !dt.end_of_tsdu;
-        if let Some(span) =
-            connection.turns.pass(&mut connection.asked, (at, side), begins, dt.end_of_tsdu)
-        {
-            sink.span(Between::Response, span);
-        }
+    if tpdu.empty_part {
+        return;
+    }
+    let begins = !sender.is_within_tsdu;
+    sender.is_within_tsdu = !ends;
+    if let Some(span) = connection.turns.pass(&mut connection.asked, (at, side), begins, ends) {
+        sink.span(Between::Response, span);
     }
     if begins && connection.looked_at < LOOKED_AT {
         connection.looked_at += 1;
-        connection.recognise(user::of_data(dt.data));
+        connection.recognise(user::of_data(octets));
     }
-    meaning
 }
 
-fn note_data(arrival: Arrival, is_over: bool, oddities: &mut Oddities) {
+#[inline]
+fn note_data(arrival: &Arrival, is_over: bool, oddities: &mut Oddities) {
     if arrival.out_of_window {
         oddities.count(Class::Transport, "DT out of window");
     }
@@ -70,30 +102,24 @@ fn note_data(arrival: Arrival, is_over: bool, oddities: &mut Oddities) {
     note_gaps(arrival, oddities);
 }
 
-fn note_gaps(arrival: Arrival, oddities: &mut Oddities) {
+#[inline]
+fn note_gaps(arrival: &Arrival, oddities: &mut Oddities) {
     oddities.add(Class::Transport, "DT never seen", arrival.unseen);
     oddities.add(Class::Transport, "TSDU not wholly seen", arrival.finished.incomplete);
 }
 
 /// An AK that this side sent.
+#[inline]
 pub(super) fn acknowledge(
     connection: &mut Connection,
     (at, side, format): (Instant, Side, Format),
-    ak: &Acknowledgement<'_>,
-    sink: &mut Sink<'_>,
-) -> Meaning {
+    ak: &Told,
+    (tpdu, sink): (&mut Tpdu, &mut Sink<'_>),
+) {
     let has_flow_control = connection.has_flow_control();
     let [first, second] = &mut connection.senders;
     let (sender, peer) = if side == 0 { (first, second) } else { (second, first) };
-    let mut told = (0, false);
-    for parameter in ak.parameters.iter() {
-        match parameter {
-            Parameter::Subsequence(number) => told.0 = number,
-            Parameter::FlowControlConfirmation(_) => told.1 = true,
-            _ => {}
-        }
-    }
-    let role = sender.acknowledgements.arrive(format, ak.next, ak.credit, told);
+    let role = sender.acknowledgements.arrive(format, ak.next, ak.credit, ak.more);
     if role == Role::Acknowledging {
         let Sender { waiting, rare, delays, .. } = &mut *peer;
         let more = rare.as_mut().map(|rare| &mut rare.waiting);
@@ -109,21 +135,20 @@ pub(super) fn acknowledge(
         }
     }
     let closed = peer.data.acknowledged(format, ak.next);
-    note_gaps(closed, sink.oddities);
-    Meaning {
-        retransmitted: matches!(role, Role::Confirming | Role::KeepingAlive),
-        role: Some(role),
-        finished: closed.finished,
-        ..Meaning::default()
-    }
+    note_gaps(&closed, sink.oddities);
+    tpdu.role = Some(role);
+    tpdu.retransmitted = matches!(role, Role::Confirming | Role::KeepingAlive);
+    tpdu.finished_tsdus = closed.finished.tsdus;
+    tpdu.finished_octets = closed.finished.octets;
 }
 
 /// EDs and EAs go one at a time (ISO 8073 6.11), so only the last can come again.
-pub(super) fn again(last: &mut Option<u32>, number: u32, format: Format) -> Meaning {
+/// Whether this one did.
+pub(super) fn again(last: &mut Option<u32>, number: u32, format: Format) -> bool {
     let behind = last.map(|last| last.wrapping_sub(number) & (format.modulus() - 1));
     let retransmitted = behind.is_some_and(|behind| behind < format.modulus() / 2);
     if !retransmitted {
         *last = Some(number);
     }
-    Meaning { retransmitted, ..Meaning::default() }
+    retransmitted
 }

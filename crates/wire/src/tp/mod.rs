@@ -184,6 +184,12 @@ impl<'a> Raw<'a> {
         }
     }
 
+    /// Whether the sums over its octets come out, as they do where it carries a checksum.
+    #[must_use]
+    pub fn sums(&self) -> Checksum {
+        if Fletcher::of(self.octets).is_good() { Checksum::Good } else { Checksum::Bad }
+    }
+
     /// Whether the checksum that `parameters` of this TPDU carries comes out, `tail` being user data
     /// that follows the octets at hand.
     #[must_use]

@@ -1,0 +1,348 @@
+//! DTs and AKs straight over LLC in frames with nothing unusual, read at fixed offsets.
+//!
+//! Most frames are like that, and most are of a connection that was heard a moment ago. Whose they are is
+//! remembered by the octets that name it (both stations and DST-REF), for as long as no connection comes or
+//! goes. All others go through [`wire::dissect`], and so does whatever is odd in any way; both ways count
+//! the same, frame by frame.
+
+use super::connection::{Side, other};
+use super::table::{Found, Key, Party};
+use super::transfer::{self, Part, Told};
+use super::{Sink, Tracker};
+use crate::host::Address;
+use crate::sight::Tpdu;
+use wire::addr::{Mac, Nsap};
+use wire::dissect::Link;
+use wire::time::Instant;
+use wire::tp::{Checksum, Format, Kind, Raw, Reference};
+
+/// LLC of network layer to network layer (ISO), UI; then the network layer that does nothing.
+const ABOVE_MAC: [u8; 4] = [0xFE, 0xFE, 0x03, 0x00];
+/// MAC addresses, length and what is above.
+const HEADER_OCTETS: usize = 18;
+/// The longest LLC PDU of an 802.3 frame, in octets.
+const LONGEST: usize = 1_500;
+/// Connections' sides remembered.
+const REMEMBERED: usize = 4_096;
+
+/// A frame that holds one DT or AK, whole, over LLC and the inactive network layer.
+#[derive(Clone, Copy)]
+pub(crate) struct Plain<'a> {
+    /// Destination and source.
+    stations: [u8; 12],
+    /// MAC header and LLC PDU, without pad.
+    pub(crate) lpdu_octets: usize,
+    /// MAC and LLC headers.
+    pub(crate) before_npdu: usize,
+    kind: Kind,
+    header_octets: usize,
+    tpdu: &'a [u8],
+}
+
+impl<'a> Plain<'a> {
+    /// The frame in these octets, if it is such a one.
+    #[inline]
+    pub(crate) fn of(link: Link, octets: &'a [u8]) -> Option<Self> {
+        let header: &[u8; HEADER_OCTETS] = octets.first_chunk()?;
+        let (stations, rest) = header.split_first_chunk::<12>()?;
+        let [high, low, above @ ..] = rest else { return None };
+        let length = usize::from(*high) << 8 | usize::from(*low);
+        if link != Link::Ethernet || *above != ABOVE_MAC || length > LONGEST {
+            return None;
+        }
+        let lpdu_octets = length + 14;
+        let tpdu = octets.get(HEADER_OCTETS..lpdu_octets)?;
+        let [indicator, code, _, _, _, ..] = *tpdu else { return None };
+        let header_octets = usize::from(indicator) + 1;
+        let kind = match code {
+            0xF0 | 0xF1 if header_octets <= tpdu.len() => Kind::Dt,
+            0x60..=0x6F if header_octets == tpdu.len() => Kind::Ak,
+            _ => return None,
+        };
+        // 255 is reserved (ISO 8073 13.2.1).
+        (5..=255).contains(&header_octets).then_some(Self {
+            stations: *stations,
+            lpdu_octets,
+            before_npdu: HEADER_OCTETS - 1,
+            kind,
+            header_octets,
+            tpdu,
+        })
+    }
+
+    /// DST-REF.
+    #[inline]
+    fn reference(&self) -> Reference {
+        let [_, _, high, low, ..] = *self.tpdu else { return Reference(0) };
+        Reference(u16::from_be_bytes([high, low]))
+    }
+
+    /// What names its connection, as two words.
+    #[inline]
+    fn name(&self) -> [u64; 2] {
+        let [a, b, c, d, e, f, g, h, i, j, k, l] = self.stations;
+        let back =
+            u64::from(u32::from_le_bytes([i, j, k, l])) << 16 | u64::from(self.reference().0);
+        [u64::from_le_bytes([a, b, c, d, e, f, g, h]), back]
+    }
+
+    /// Receiver and sender.
+    fn parties(&self) -> [Party; 2] {
+        let [a, b, c, d, e, f, g, h, i, j, k, l] = self.stations;
+        [[a, b, c, d, e, f], [g, h, i, j, k, l]].map(|mac| {
+            let address = Address::Station { mac: Mac(mac), nsap: Nsap::default() };
+            Party { address, port: 0 }
+        })
+    }
+
+    /// What it says, if its parameters are none or a checksum that comes out.
+    #[inline]
+    fn said(&self, format: Format) -> Option<Said<'a>> {
+        let extended = match format {
+            Format::Class0 => return None,
+            Format::Normal => false,
+            Format::Extended => true,
+        };
+        let header = self.tpdu.get(..self.header_octets)?;
+        let fixed = match (self.kind, extended) {
+            (_, false) => 5,
+            (Kind::Dt, true) => 8,
+            (_, true) => 10,
+        };
+        match header.get(fixed..)? {
+            [] => {}
+            [0xC3, 2, _, _] if self.raw().sums() == Checksum::Good => {}
+            _ => return None,
+        }
+        let (number, top) = if extended {
+            let word = u32::from_be_bytes(*header.get(4..)?.first_chunk()?);
+            (word & 0x7FFF_FFFF, word >> 31)
+        } else {
+            let octet = u32::from(*header.get(4)?);
+            (octet & 0x7F, octet >> 7)
+        };
+        if self.kind == Kind::Dt {
+            let octets = self.tpdu.get(self.header_octets..)?;
+            return Some(Said::Part(Part { number, ends: top != 0, octets }));
+        }
+        let credit = match header.get(8..10) {
+            Some([high, low]) if extended => u16::from_be_bytes([*high, *low]),
+            _ => u16::from(header.get(1)? & 0x0F),
+        };
+        Some(Said::Told(Told { next: number, credit, more: (0, false) }))
+    }
+
+    const fn raw(&self) -> Raw<'a> {
+        let Self { kind, header_octets, tpdu, .. } = *self;
+        Raw { kind, octets: tpdu, header_octets, offset: 0 }
+    }
+}
+
+/// What a DT or an AK says.
+enum Said<'a> {
+    Part(Part<'a>),
+    Told(Told),
+}
+
+/// A side of a connection, under what named it: half a cache line.
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    name: [u64; 2],
+    /// How often connections had come or gone then; zero where none was ever found.
+    changes: u64,
+    /// The place twice, and one more for side 1.
+    found: u32,
+}
+
+/// The sides that were found lately.
+#[derive(Clone, Debug)]
+pub(super) struct Remembered(Box<[Known]>);
+
+impl Default for Remembered {
+    fn default() -> Self {
+        Self(vec![Known::default(); REMEMBERED].into_boxed_slice())
+    }
+}
+
+impl Remembered {
+    #[inline]
+    fn place(&mut self, [front, back]: [u64; 2]) -> Option<&mut Known> {
+        // Fibonacci hashing: the golden ratio spreads what is alike, and the top bits take part in all.
+        let mixed = (front ^ back.rotate_left(24)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        self.0.get_mut((mixed >> 52) as usize)
+    }
+}
+
+impl Tracker {
+    /// Takes notice of a frame if everything about it is plain; whether it was.
+    pub(crate) fn plain(&mut self, at: Instant, plain: &Plain<'_>, sink: &mut Sink<'_>) -> bool {
+        self.expire(at, sink);
+        let Some((place, receiver)) = self.remember(plain) else { return false };
+        let connection = self.table.get(place);
+        let Some(format) = connection.format else { return false };
+        let Some(said) = plain.said(format) else { return false };
+        let data_octets = (plain.tpdu.len() - plain.header_octets) as u64;
+        let side = other(receiver);
+        let of = (at, side, format);
+        match said {
+            Said::Part(part) => {
+                let mut tpdu = Tpdu::plain(Kind::Dt, plain.header_octets as u64, data_octets);
+                transfer::data(connection, of, &part, (&mut tpdu, sink));
+                self.count_known(at, (place, side), &tpdu, sink);
+            }
+            Said::Told(told) => {
+                let mut tpdu = Tpdu::plain(Kind::Ak, plain.header_octets as u64, 0);
+                transfer::acknowledge(connection, of, &told, (&mut tpdu, sink));
+                self.count_known(at, (place, side), &tpdu, sink);
+            }
+        }
+        true
+    }
+
+    #[inline]
+    fn remember(&mut self, plain: &Plain<'_>) -> Option<Found> {
+        let name = plain.name();
+        let changes = self.table.changes();
+        let known = self.remembered.place(name)?;
+        if known.name == name && known.changes == changes {
+            return Some((known.found >> 1, (known.found & 1) as Side));
+        }
+        let [owner, peer] = plain.parties();
+        let key = Key { owner: &owner, peer: &peer, reference: plain.reference() };
+        let (place, side) = self.table.find(&key, &self.hosts)?;
+        *known = Known { name, changes, found: place << 1 | side as u32 };
+        Some((place, side))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::oddity::Class;
+    use crate::{Meter, Settings};
+    use core::time::Duration;
+    use wire::tp::seal;
+
+    /// Numbers from a seed, evenly spread (xorshift).
+    struct Draw(u64);
+
+    impl Draw {
+        fn below(&mut self, bound: u64) -> u8 {
+            self.0 ^= self.0 << 13;
+            self.0 ^= self.0 >> 7;
+            self.0 ^= self.0 << 17;
+            (self.0 % bound) as u8
+        }
+    }
+
+    fn frame(from: u32, to: u32, nsdu: &[u8], pad: usize) -> Vec<u8> {
+        let length = (nsdu.len() + 4) as u16;
+        let mut octets = [Mac::local(to).0, Mac::local(from).0].concat();
+        octets.extend(length.to_be_bytes());
+        octets.extend(ABOVE_MAC);
+        octets.extend(nsdu);
+        octets.resize(octets.len() + pad, 0);
+        octets
+    }
+
+    /// A TPDU of one of six connections, three of each format: mostly a DT or AK that fits.
+    fn tpdu(draw: &mut Draw, numbers: &mut [[u32; 2]; 6]) -> (usize, u8, Vec<u8>) {
+        let (which, side) = (usize::from(draw.below(6)), draw.below(2));
+        let reference = [which as u8 + 1, side + 1];
+        let extended = which >= 3;
+        let option = if extended { 0x42 } else { 0x40 };
+        let [_, high, low] = [0, reference[0], 1 - side + 1];
+        let header = match draw.below(60) {
+            0 => vec![6, 0xE8, 0, 0, reference[0], 1, option],
+            1 => vec![6, 0xD8, reference[0], 1, reference[0], 2, option],
+            2 => vec![6, 0x80, high, low, reference[0], reference[1], 0],
+            3 => vec![5, 0xC0, high, low, reference[0], reference[1]],
+            4 => vec![4, 0x10, high, low, 0x80],
+            what => {
+                let number = &mut numbers[which][usize::from(side)];
+                *number += u32::from(what > 8);
+                let number = number.wrapping_sub(u32::from(what < 7));
+                let is_ak = what % 3 == 0;
+                let code = if is_ak { 0x60 | if extended { 0 } else { 7 } } else { 0xF0 };
+                let mut header = vec![0, code, high, low];
+                let eot = if what % 2 == 0 && !is_ak { 0x80 } else { 0 };
+                if extended {
+                    header.extend((number & 0x7FFF_FFFF | u32::from(eot) << 24).to_be_bytes());
+                    header.extend([0, 9].iter().filter(|_| is_ak));
+                } else {
+                    header.push(number as u8 & 0x7F | eot);
+                }
+                if what == 9 && is_ak {
+                    header.extend([0x8A, 2, 0, 5]);
+                }
+                header
+            }
+        };
+        let with_checksum = draw.below(3) == 0;
+        let mut octets = header;
+        if with_checksum {
+            octets.extend([0xC3, 2, 0, 0]);
+        }
+        octets[0] = octets.len() as u8 - 1;
+        if octets[1] & 0xF0 == 0xF0 {
+            octets.extend((0..draw.below(200)).map(|octet| octet ^ 0x5A));
+        }
+        if with_checksum {
+            let header_octets = usize::from(octets[0]) + 1;
+            seal(&mut octets, header_octets - 2, &[]);
+        }
+        if draw.below(40) == 0 {
+            let place = usize::from(draw.below(octets.len() as u64));
+            octets[place] ^= 1 << draw.below(8);
+        }
+        (which, side, octets)
+    }
+
+    fn all(mut meter: Meter) -> String {
+        let total = meter.finish();
+        let intervals: Vec<_> = core::iter::from_fn(|| meter.take_interval()).collect();
+        let forgotten: Vec<_> = core::iter::from_fn(|| meter.take_connection()).collect();
+        let known: Vec<_> = meter.each_connection().collect();
+        let hosts: Vec<_> = meter.each_host().collect();
+        format!("{total:#?}{intervals:#?}{forgotten:#?}{known:#?}{hosts:#?}")
+    }
+
+    #[test]
+    fn plain_frames_count_as_they_do_dissected() {
+        let settings = Settings {
+            maximum_connections: 5,
+            silence: Duration::from_secs(2),
+            ..Settings::every(Duration::from_secs(1))
+        };
+        let [mut ours, mut dissecting] = [0, 1].map(|_| Meter::new(settings.clone()));
+        let (mut draw, mut numbers) = (Draw(0x1985_0613), [[0; 2]; 6]);
+        let (mut nanos, mut plain) = (0, 0);
+        for _ in 0..60_000 {
+            let (which, side, mut nsdu) = tpdu(&mut draw, &mut numbers);
+            if draw.below(30) == 0 {
+                nsdu.extend(tpdu(&mut draw, &mut numbers).2);
+            }
+            let (asker, answerer) = (which as u32 / 2, 10);
+            let (from, to) = if side == 0 { (asker, answerer) } else { (answerer, asker) };
+            let octets = frame(from, to, &nsdu, usize::from(draw.below(9)));
+            let cut = if draw.below(50) == 0 { usize::from(draw.below(9)) } else { 0 };
+            let captured = &octets[..octets.len() - cut];
+            nanos += if draw.below(250) == 0 { 900_000_000 } else { 100_000 };
+            let at = Instant::from_nanos(nanos);
+            plain += usize::from(Plain::of(Link::Ethernet, captured).is_some());
+            ours.observe(at, Link::Ethernet, captured, octets.len());
+            let at = dissecting.intervals.tick(at).expect("time runs forwards");
+            dissecting.dissect(at, Link::Ethernet, captured, octets.len());
+        }
+        println!("seen: {plain} plain frames of 60000");
+        assert!(plain > 40_000);
+        let total = ours.clone().finish();
+        let all_kinds = [Kind::Dt, Kind::Ak].map(|kind| total.measures.transport.of(kind));
+        assert!(all_kinds.iter().all(|of| of.retransmissions > 100), "{all_kinds:?}");
+        assert!(total.oddities.get(Class::Transport, "bad checksum") > 50);
+        let (ours, dissecting) = (all(ours), all(dissecting));
+        let unlike = ours.lines().zip(dissecting.lines()).find(|(ours, other)| ours != other);
+        assert_eq!(unlike, None);
+        assert_eq!(ours.len(), dissecting.len());
+    }
+}
