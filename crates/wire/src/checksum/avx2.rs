@@ -4,9 +4,9 @@
 
 use core::arch::x86_64::{
     __m256i, _mm_add_epi32, _mm_cvtsi128_si32, _mm_shuffle_epi32, _mm256_add_epi32,
-    _mm256_castsi256_si128, _mm256_extracti128_si256, _mm256_loadu_si256, _mm256_madd_epi16,
-    _mm256_maddubs_epi16, _mm256_sad_epu8, _mm256_set_epi8, _mm256_set1_epi16,
-    _mm256_setzero_si256,
+    _mm256_and_si256, _mm256_castsi256_si128, _mm256_extracti128_si256, _mm256_loadu_si256,
+    _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_mullo_epi32, _mm256_sad_epu8, _mm256_set_epi8,
+    _mm256_set1_epi16, _mm256_set1_epi32, _mm256_setzero_si256, _mm256_sub_epi32,
 };
 
 const LANES: usize = 32;
@@ -30,25 +30,48 @@ fn add_chunks((mut c0, mut c1): (u32, u32), octets: &[u8]) -> (u32, u32) {
     let (zero, ones) = (_mm256_setzero_si256(), _mm256_set1_epi16(1));
     for block in octets.chunks(LANES * CHUNKS) {
         let (odd, chunks) = block.as_rchunks::<LANES>();
-        for octet in odd {
-            c0 += u32::from(*octet);
-            c1 += c0;
-        }
-        let (mut sum, mut later, mut weighted) = (zero, zero, zero);
+        let Some(first) = block.first_chunk::<LANES>() else {
+            for octet in odd {
+                c0 += u32::from(*octet);
+                c1 += c0;
+            }
+            (c0, c1) = (c0 % 255, c1 % 255);
+            continue;
+        };
+        // Of these the odd octets count, and each as much too much as there are others behind them.
+        let first = _mm256_and_si256(load(first), load(first_octets(odd.len())));
+        let mut later = zero;
+        let mut sum = _mm256_sad_epu8(first, zero);
+        let excess = _mm256_mullo_epi32(sum, _mm256_set1_epi32((LANES - odd.len()) as i32));
+        let pairs = _mm256_maddubs_epi16(first, weights);
+        let mut weighted = _mm256_sub_epi32(_mm256_madd_epi16(pairs, ones), excess);
         for chunk in chunks {
-            // SAFETY: the chunk has the 32 octets that are read, and any alignment will do.
-            let octets = unsafe { _mm256_loadu_si256(chunk.as_ptr().cast()) };
+            let octets = load(chunk);
             later = _mm256_add_epi32(later, sum);
             sum = _mm256_add_epi32(sum, _mm256_sad_epu8(octets, zero));
             // Two octets times 32 and 31 are 16,065 at the most, which 16 bits with a sign hold.
             let pairs = _mm256_maddubs_epi16(octets, weights);
             weighted = _mm256_add_epi32(weighted, _mm256_madd_epi16(pairs, ones));
         }
-        c1 += (chunks.len() * LANES) as u32 * c0 + total(later) * LANES as u32 + total(weighted);
+        c1 += block.len() as u32 * c0 + total(later) * LANES as u32 + total(weighted);
         c0 += total(sum);
         (c0, c1) = (c0 % 255, c1 % 255);
     }
     (c0, c1)
+}
+
+/// As many lanes as a chunk has.
+#[target_feature(enable = "avx2")]
+fn load(octets: &[u8; LANES]) -> __m256i {
+    // SAFETY: there are the 32 octets that are read, and any alignment will do.
+    unsafe { _mm256_loadu_si256(octets.as_ptr().cast()) }
+}
+
+/// All bits of so many octets, fewer than a chunk has, and none of the others.
+fn first_octets(count: usize) -> &'static [u8; LANES] {
+    const WINDOW: &[u8] = [[0xFF; LANES], [0; LANES]].as_flattened();
+    let from = WINDOW.get(LANES - count.min(LANES)..);
+    from.and_then(|window| window.first_chunk()).unwrap_or(&[0; LANES])
 }
 
 /// The sum of the eight lanes.
