@@ -17,7 +17,7 @@ use smoltcp::socket::tcp;
 use smoltcp::time::Instant as TcpInstant;
 use smoltcp::wire::{HardwareAddress, IpAddress, IpCidr, IpEndpoint};
 use stack::machine::{Machine, Output};
-use stack::tp4::{Address, Endpoint, Entity, Indication, Nsdu, Params, Request};
+use stack::tp4::{Address, Endpoint, Entity, Indication, Params, Request};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::io::Write;
@@ -122,10 +122,11 @@ impl Pair {
             while let Some(output) = self.entities[of].poll() {
                 busy = true;
                 match output {
-                    Output::Send(Nsdu { packet, .. }) => {
-                        let packet =
-                            if self.copies { Packet::new(packet.to_bytes()) } else { packet };
-                        let nsdu = Nsdu { peer: Self::address(of), packet };
+                    Output::Send(mut nsdu) => {
+                        nsdu.peer = Self::address(of);
+                        if self.copies {
+                            nsdu.packet = Packet::new(nsdu.packet.to_bytes());
+                        }
                         self.entities[1 - of].receive(Instant::ZERO, nsdu);
                     }
                     Output::Deliver(Indication::Connect { endpoint, .. }) => {

@@ -1,13 +1,14 @@
 //! What a connection is handed with every call.
 
-use super::outbox::{Header, Outbox};
+use super::outbox::{Outbox, TimedData};
 use super::params::Params;
 use super::service::{Address, Counters, Endpoint, Indication, Note};
 use super::ticket::Timed;
+use super::window::Segment;
 use bytes::Bytes;
 use wire::packet::Packet;
 use wire::time::Instant;
-use wire::tp::Kind;
+use wire::tp::{Kind, ShortHeader};
 
 /// What all connections of an entity share, and the time it is.
 pub(super) struct Context<'a> {
@@ -32,10 +33,25 @@ impl Context<'_> {
         self.sent(kind);
     }
 
-    /// Sends a DT or AK, whose header is short.
-    pub(super) fn send_short(&mut self, peer: Address, kind: Kind, header: Header, data: Bytes) {
-        self.outputs.send_short(peer, header, data);
-        self.sent(kind);
+    /// Sends a short AK, which no timer waits for.
+    pub(super) fn send_ak(&mut self, peer: Address, header: ShortHeader) {
+        self.outputs.send_short(peer, header, None, Bytes::new());
+        self.sent(Kind::Ak);
+    }
+
+    /// Sends a DT, whose timer waits for it.
+    #[inline]
+    pub(super) fn send_dt(
+        &mut self,
+        (peer, endpoint): (Address, Endpoint),
+        header: ShortHeader,
+        segment: Segment,
+    ) {
+        let timed = TimedData::new(endpoint.slot, segment.number);
+        self.outputs.send_short(peer, header, timed, segment.data);
+        if self.sent(Kind::Dt) {
+            self.outputs.wait_for_last(endpoint.slot, Timed::Data(segment.number));
+        }
     }
 
     /// Says that a timer waits for the TPDU sent last.
@@ -43,10 +59,12 @@ impl Context<'_> {
         self.outputs.wait_for_last(endpoint.slot, timed);
     }
 
-    fn sent(&mut self, kind: Kind) {
+    /// Counts the TPDU sent last, and joins it to the one before where it may; whether it did.
+    #[inline]
+    fn sent(&mut self, kind: Kind) -> bool {
         self.counters.sent[kind as usize] += 1;
-        if self.params.concatenate && self.outputs.join_last(self.params.nsdu_octets) {
-            self.counters.concatenated += 1;
-        }
+        let joined = self.params.concatenate && self.outputs.join_last(self.params.nsdu_octets);
+        self.counters.concatenated += u64::from(joined);
+        joined
     }
 }

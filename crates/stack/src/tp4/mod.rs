@@ -3,7 +3,7 @@
 //! ```text
 //!                T-CONNECT, T-DATA, T-EXPEDITED-DATA, T-DISCONNECT
 //!   entity ── references, demultiplexing, deadlines of all connections     6.9, 6.18
-//!     │   ├ outbox ── what is said, until it is polled                      6.4
+//!     │   ├ outbox ── what is said, until it is polled; in a ring           6.4
 //!     │   ├ ticket ── timers that wait for a TPDU to leave the station
 //!     │   └ invalid ── what breaks the protocol                            6.22
 //!     └ connection ── acts out the table; T1, W, I, L                      12.2
@@ -29,6 +29,7 @@ mod negotiate;
 mod outbox;
 mod params;
 mod policy;
+mod ring;
 mod service;
 mod table;
 mod ticket;

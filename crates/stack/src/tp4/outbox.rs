@@ -1,86 +1,73 @@
 //! What an entity has to say, until it is polled.
 //!
 //! Nearly all of it is DTs, AKs and user data. Each of these waits in one cache line, and becomes a packet
-//! with room for the headers of the layers below only when it is polled; all else waits in a box.
+//! with room for the headers of the layers below only when it is polled; all else waits in a queue of its own.
 
+use super::ring::Ring;
 use super::service::{Address, Endpoint, Indication, Note, Nsdu};
 use super::ticket::Timed;
 use crate::machine::Output;
 use bytes::Bytes;
 use core::num::NonZeroU32;
+use smallvec::SmallVec;
 use std::collections::VecDeque;
 use wire::packet::Packet;
-use wire::tp::{Pdu, Reference, seal, tpdus};
+use wire::tp::{Reference, ShortHeader, tpdus};
 
 /// What an entity says.
 pub(super) type Said = Output<Nsdu, Indication, Note>;
-
-/// The longest header that waits without a box. An AK in the extended format with its checksum has 14 octets.
-const SHORT_OCTETS: usize = 16;
 
 /// Octets of header that may stand in front of a packet's payload without a copy, so that the layers
 /// below find room for theirs.
 const JOINED_OCTETS: usize = 48;
 
-/// The header of a DT, or of an AK that says no more than number and credit.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Header {
-    /// The header is at the end.
-    octets: [u8; SHORT_OCTETS],
-    length: u8,
+/// One thing to be said. What has an owner stands apart, so that the rest is written without any ado.
+#[derive(Clone, Debug, Default)]
+struct Waiting {
+    what: What,
+    /// The user data of a short TPDU or for the user.
+    data: Option<Bytes>,
 }
 
-impl Header {
-    /// The header of `pdu`, whose last parameter is the checksum if it is `sealed` over `data`.
-    ///
-    /// # Panics
-    /// Where it is longer than 16 octets.
-    #[inline]
-    pub(super) fn new(pdu: &Pdu<'_>, sealed: bool, data: &[u8]) -> Self {
-        let mut octets = [0; SHORT_OCTETS];
-        let length = pdu.header_octets();
-        let header = &mut octets[SHORT_OCTETS - length..];
-        pdu.encode_header(&mut &mut *header);
-        if sealed {
-            seal(header, length - 2, data);
-        }
-        Self { octets, length: length as u8 }
-    }
-
-    fn octets(&self) -> &[u8] {
-        &self.octets[SHORT_OCTETS - usize::from(self.length)..]
-    }
-}
-
-#[derive(Clone, Debug)]
-enum Waiting {
-    Short {
-        peer: Address,
-        header: Header,
-        timed: Option<TimedData>,
-        data: Bytes,
-    },
-    Data {
-        endpoint: Endpoint,
-        octets: Bytes,
-        end: bool,
-    },
-    Other(Box<Said>),
-    /// A TPDU other than a DT for which a timer waits, and the slot of its connection.
-    Timed(Box<(Said, u32, Timed)>),
+#[derive(Clone, Copy, Debug, Default)]
+enum What {
+    /// The first of [`Outbox::others`].
+    #[default]
+    Other,
+    /// A TPDU with a short header.
+    Short { peer: Address, header: ShortHeader, timed: Option<TimedData> },
+    /// User data of one DT for the user.
+    Data { endpoint: Endpoint, end: bool },
 }
 
 /// A DT for which T1 waits: the slot of its connection plus one, and its number.
 #[derive(Clone, Copy, Debug)]
-struct TimedData {
+pub(super) struct TimedData {
     slot: NonZeroU32,
     number: u32,
+}
+
+impl TimedData {
+    /// For the connection in `slot`.
+    #[inline]
+    pub(super) fn new(slot: u32, number: u32) -> Option<Self> {
+        NonZeroU32::MIN.checked_add(slot).map(|slot| Self { slot, number })
+    }
+}
+
+/// What does not fit a place, and the connection and TPDU for which a timer waits.
+#[derive(Clone, Debug)]
+struct Other {
+    said: Said,
+    timed: Option<(u32, Timed)>,
 }
 
 /// The queue of an entity's outputs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outbox {
-    waiting: VecDeque<Waiting>,
+    waiting: Ring<Waiting>,
+    /// In the order of their places in `waiting`.
+    others: VecDeque<Other>,
     /// What was polled last, if a timer waits for it.
     timed: Option<(u32, Timed)>,
 }
@@ -92,8 +79,11 @@ impl Outbox {
     }
 
     /// Hands the user data of one DT to the user.
+    #[inline]
     pub(super) fn deliver_data(&mut self, endpoint: Endpoint, octets: Bytes, end: bool) {
-        self.waiting.push_back(Waiting::Data { endpoint, octets, end });
+        let place = self.waiting.append();
+        place.what = What::Data { endpoint, end };
+        place.data = Some(octets);
     }
 
     /// Tells whoever watches.
@@ -102,8 +92,17 @@ impl Outbox {
     }
 
     /// Sends a TPDU with a short header.
-    pub(super) fn send_short(&mut self, peer: Address, header: Header, data: Bytes) {
-        self.waiting.push_back(Waiting::Short { peer, header, timed: None, data });
+    #[inline]
+    pub(super) fn send_short(
+        &mut self,
+        peer: Address,
+        header: ShortHeader,
+        timed: Option<TimedData>,
+        data: Bytes,
+    ) {
+        let place = self.waiting.append();
+        place.what = What::Short { peer, header, timed };
+        place.data = Some(data);
     }
 
     /// Sends any other TPDU.
@@ -113,16 +112,10 @@ impl Outbox {
 
     /// Says that a timer of the connection in `slot` waits for what was said last.
     pub(super) fn wait_for_last(&mut self, slot: u32, of: Timed) {
-        match (self.waiting.back_mut(), of) {
-            (Some(Waiting::Short { timed, .. }), Timed::Data(number)) => {
-                *timed = NonZeroU32::MIN.checked_add(slot).map(|slot| TimedData { slot, number });
-            }
-            (Some(Waiting::Other(_)), _) => {
-                if let Some(Waiting::Other(said)) = self.waiting.pop_back() {
-                    self.waiting.push_back(Waiting::Timed(Box::new((*said, slot, of))));
-                }
-            }
-            _ => {}
+        if let Some(Waiting { what: What::Other, .. }) = self.waiting.last_mut()
+            && let Some(other) = self.others.back_mut()
+        {
+            other.timed = Some((slot, of));
         }
     }
 
@@ -134,12 +127,19 @@ impl Outbox {
     /// Lets the TPDU said last share the NSDU of the one before it, where that is allowed (6.4.2) and the
     /// NSDU grows to no more than `nsdu_octets`; whether it does.
     pub(super) fn join_last(&mut self, nsdu_octets: usize) -> bool {
-        let joined = match self.waiting.make_contiguous() {
-            [.., before, last] => joined(before, last, nsdu_octets),
-            _ => None,
-        };
+        let joined = self.tpdus_from_last(0).and_then(|last| {
+            let before = self.tpdus_from_last(1)?;
+            joined(&before, &last, nsdu_octets)
+        });
         let Some(nsdu) = joined else { return false };
-        self.waiting.truncate(self.waiting.len() - 2);
+        for _ in 0..2 {
+            if let Some(place) = self.waiting.take_last() {
+                place.data = None;
+                if matches!(place.what, What::Other) {
+                    self.others.pop_back();
+                }
+            }
+        }
         self.other(Output::Send(nsdu));
         true
     }
@@ -147,57 +147,71 @@ impl Outbox {
     /// What was said first.
     #[inline]
     pub(super) fn pop(&mut self) -> Option<Said> {
-        let waiting = self.waiting.pop_front()?;
-        self.timed = waiting.timed();
-        Some(match waiting {
-            Waiting::Short { peer, header, data, .. } => {
-                let packet = Packet::headed(header.octets, usize::from(header.length), data);
-                Output::Send(Nsdu { peer, packet })
+        let place = self.waiting.take_first()?;
+        match place.what {
+            What::Short { peer, header, timed } => {
+                self.timed = timed.map(|it| (it.slot.get() - 1, Timed::Data(it.number)));
+                let data = place.data.take().unwrap_or_default();
+                let packet = Packet::headed(header.octets(), header.len(), data);
+                Some(Output::Send(Nsdu { peer, packet }))
             }
-            Waiting::Data { endpoint, octets, end } => {
-                Output::Deliver(Indication::Data { endpoint, octets, end })
+            What::Data { endpoint, end } => {
+                self.timed = None;
+                let octets = place.data.take().unwrap_or_default();
+                Some(Output::Deliver(Indication::Data { endpoint, octets, end }))
             }
-            Waiting::Other(said) => *said,
-            Waiting::Timed(timed) => timed.0,
-        })
+            What::Other => {
+                let Other { said, timed } = self.others.pop_front()?;
+                self.timed = timed;
+                Some(said)
+            }
+        }
     }
 
     fn other(&mut self, said: Said) {
-        self.waiting.push_back(Waiting::Other(Box::new(said)));
+        self.waiting.append().what = What::Other;
+        self.others.push_back(Other { said, timed: None });
+    }
+
+    /// The TPDUs that are said so many before the last, where they may have others beside them.
+    fn tpdus_from_last(&self, nth: usize) -> Option<Tpdus<'_>> {
+        let place = self.waiting.get(self.waiting.len().checked_sub(nth + 1)?)?;
+        match place.what {
+            What::Short { peer, header, .. } => {
+                let head = header.octets().into_iter().skip(16 - header.len()).collect();
+                Some(Tpdus { peer, head, data: place.data.as_ref()? })
+            }
+            // A timer waits for those that may carry user data, which come last.
+            What::Other => match self.others.iter().rev().nth(self.others_after(nth))? {
+                Other { said: Output::Send(Nsdu { peer, packet }), timed: None } => {
+                    let head = packet.head().iter().copied().collect();
+                    Some(Tpdus { peer: *peer, head, data: packet.payload() })
+                }
+                Other { said: Output::Send(_) | Output::Deliver(_) | Output::Note(_), .. } => None,
+            },
+            What::Data { .. } => None,
+        }
+    }
+
+    /// How many of the `nth` things said last stand apart.
+    fn others_after(&self, nth: usize) -> usize {
+        let places = (1..=nth).filter_map(|back| self.waiting.get(self.waiting.len() - back));
+        places.filter(|place| matches!(place.what, What::Other)).count()
     }
 }
 
-impl Waiting {
-    /// Header, user data and receiver of what is to be sent.
-    fn parts(&self) -> Option<(Address, &[u8], &Bytes)> {
-        match self {
-            Self::Short { peer, header, data, .. } => Some((*peer, header.octets(), data)),
-            Self::Other(said) => match &**said {
-                Output::Send(nsdu) => Some((nsdu.peer, nsdu.packet.head(), nsdu.packet.payload())),
-                Output::Deliver(_) | Output::Note(_) => None,
-            },
-            // They may carry user data, and so come last.
-            Self::Data { .. } | Self::Timed(_) => None,
-        }
-    }
-
-    /// The connection of which a timer waits for it.
-    #[inline]
-    fn timed(&self) -> Option<(u32, Timed)> {
-        match self {
-            Self::Short { timed: Some(TimedData { slot, number }), .. } => {
-                Some((slot.get() - 1, Timed::Data(*number)))
-            }
-            Self::Timed(timed) => Some((timed.1, timed.2)),
-            Self::Short { .. } | Self::Data { .. } | Self::Other(_) => None,
-        }
-    }
+/// TPDUs in one NSDU: their headers, and the user data of the last.
+struct Tpdus<'a> {
+    peer: Address,
+    head: SmallVec<[u8; JOINED_OCTETS]>,
+    data: &'a Bytes,
 }
 
 /// Both as one NSDU: any number of TPDUs without user data, each of another connection, then at most one
 /// that may carry some. `None` where that is not allowed or they do not fit.
-fn joined(before: &Waiting, last: &Waiting, nsdu_octets: usize) -> Option<Nsdu> {
-    let ((peer, first, nothing), (other, head, data)) = (before.parts()?, last.parts()?);
+fn joined(before: &Tpdus<'_>, last: &Tpdus<'_>, nsdu_octets: usize) -> Option<Nsdu> {
+    let Tpdus { peer, head: first, data: nothing } = before;
+    let Tpdus { peer: other, head, data } = last;
     let octets = first.len() + head.len();
     let bare = nothing.is_empty() && !head.is_empty();
     if peer != other || !bare || octets > JOINED_OCTETS || octets + data.len() > nsdu_octets {
@@ -212,10 +226,10 @@ fn joined(before: &Waiting, last: &Waiting, nsdu_octets: usize) -> Option<Nsdu> 
             return None;
         }
     }
-    let mut packet = Packet::new(data.clone());
+    let mut packet = Packet::new((*data).clone());
     packet.prepend(head);
     packet.prepend(first);
-    Some(Nsdu { peer, packet })
+    Some(Nsdu { peer: *peer, packet })
 }
 
 #[cfg(test)]

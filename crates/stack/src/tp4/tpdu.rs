@@ -1,13 +1,12 @@
 //! The TPDUs a connection sends, as packets.
 
-use super::outbox::Header;
-use super::window::Retained;
+use super::window::Segment;
 use bytes::Bytes;
 use wire::packet::Packet;
 use wire::tp::{
     Acknowledgement, Data, Disconnect, DisconnectConfirm, Expedited, ExpeditedAcknowledgement,
     FlowControlConfirmation, Format, Kind, Parameter, ParameterBuffer, Parameters, Pdu, Reference,
-    Rejected, seal,
+    Rejected, ShortHeader, seal,
 };
 
 /// Nothing but the checksum, if there is one.
@@ -16,23 +15,23 @@ const fn only_checksum(kind: Kind, checksum: bool) -> Parameters<'static> {
 }
 
 /// The header of a DT.
+#[inline]
 pub(super) fn dt_header(
     (format, destination_reference): (Format, Reference),
     checksum: bool,
-    number: u32,
-    retained: &Retained,
+    segment: &Segment,
     acknowledgement_requested: bool,
-) -> Header {
+) -> ShortHeader {
     let pdu = Pdu::Dt(Data {
         format,
         destination_reference,
-        number,
-        end_of_tsdu: retained.end_of_tsdu,
+        number: segment.number,
+        end_of_tsdu: segment.end_of_tsdu,
         acknowledgement_requested,
         parameters: only_checksum(Kind::Dt, checksum),
         data: &[],
     });
-    Header::new(&pdu, checksum, &retained.data)
+    ShortHeader::new(&pdu, &segment.data).expect("with its checksum it has 12 octets")
 }
 
 /// The header of an AK that needs neither subsequence number nor confirmation; `None` for another.
@@ -40,12 +39,12 @@ pub(super) fn ak_header(
     (format, destination_reference): (Format, Reference),
     checksum: bool,
     window: &Window,
-) -> Option<Header> {
+) -> Option<ShortHeader> {
     // 12.2.3.8.2: a subsequence number of zero is left out.
     let Window { next, subsequence: 0, credit, confirmation: None } = *window else { return None };
     let parameters = only_checksum(Kind::Ak, checksum);
     let ak = Acknowledgement { format, destination_reference, next, credit, parameters };
-    Some(Header::new(&Pdu::Ak(ak), checksum, &[]))
+    ShortHeader::new(&Pdu::Ak(ak), &[])
 }
 
 /// A TPDU without user data whose last parameter is the checksum, if it has one.

@@ -3,6 +3,7 @@
 //! Sequence numbers count modulo the format's modulus. Between two of them only distances mean
 //! anything, and windows are far shorter than half the modulus, so a distance tells old from new.
 
+use super::ring::Ring;
 use bytes::Bytes;
 use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
@@ -27,16 +28,30 @@ const fn reuse_after(modulus: u32) -> usize {
     if modulus == 128 { 128 - NORMAL_CREDIT } else { 0 }
 }
 
-/// A DT that was sent and is kept until it is acknowledged (retention, ISO 8073 6.13).
-#[derive(Clone, Debug)]
-pub(super) struct Retained {
-    pub(super) data: Bytes,
-    pub(super) end_of_tsdu: bool,
-    pub(super) transmissions: u32,
-    /// Whether the copy sent last is in a queue of this station.
-    below: bool,
+/// A DT that was sent and is kept until it is acknowledged (retention, ISO 8073 6.13): where in which TSDU
+/// its user data lies, so that the octets have one owner however many DTs they fill.
+#[derive(Clone, Copy, Debug)]
+struct Retained {
     /// When it was sent last.
     sent: Instant,
+    /// Octets of its TSDU before it.
+    from: usize,
+    octets: u32,
+    /// Which TSDU: so many were handed over before it, modulo.
+    tsdu: u32,
+    transmissions: u32,
+    end_of_tsdu: bool,
+    /// Whether the copy sent last is in a queue of this station.
+    below: bool,
+}
+
+/// What a DT carries, each time it is sent.
+#[derive(Clone, Debug)]
+pub(super) struct Segment {
+    /// TPDU-NR.
+    pub(super) number: u32,
+    pub(super) data: Bytes,
+    pub(super) end_of_tsdu: bool,
 }
 
 /// What an AK did to the send window.
@@ -96,7 +111,13 @@ pub(super) struct SendWindow {
     retained_octets: usize,
     /// How many octets may be retained.
     most_octets: usize,
-    tsdus: VecDeque<Bytes>,
+    /// The TSDUs that are not acknowledged to their end, as they were handed over.
+    tsdus: Ring<Option<Bytes>>,
+    /// How many were handed over before the first of these, modulo.
+    first_tsdu: u32,
+    /// How many of these have been sent to their end, and how many octets of the next.
+    sent_tsdus: usize,
+    sent_octets: usize,
     queued_octets: usize,
     /// When each of the latest DTs was last sent, as far as their numbers may be mistaken for later ones.
     sent_at: VecDeque<Instant>,
@@ -116,7 +137,10 @@ impl SendWindow {
             retained: VecDeque::new(),
             retained_octets: 0,
             most_octets: usize::MAX,
-            tsdus: VecDeque::new(),
+            tsdus: Ring::new(),
+            first_tsdu: 0,
+            sent_tsdus: 0,
+            sent_octets: 0,
             queued_octets: 0,
             sent_at: VecDeque::new(),
             reuse_after: reuse_after(modulus),
@@ -134,7 +158,12 @@ impl SendWindow {
     /// Queues a TSDU to be cut into DTs (segmenting, 6.3). An empty one still takes one DT.
     pub(super) fn queue(&mut self, tsdu: Bytes) {
         self.queued_octets += tsdu.len();
-        self.tsdus.push_back(tsdu);
+        *self.tsdus.append() = Some(tsdu);
+    }
+
+    /// TSDUs that have not been sent to their end.
+    const fn queued_tsdus(&self) -> usize {
+        self.tsdus.len() - self.sent_tsdus
     }
 
     /// Octets accepted from the user and not yet sent for the first time.
@@ -143,12 +172,12 @@ impl SendWindow {
     }
 
     pub(super) fn is_drained(&self) -> bool {
-        self.retained.is_empty() && self.tsdus.is_empty()
+        self.retained.is_empty() && self.queued_tsdus() == 0
     }
 
     /// Whether there is something to send that the peer's credit does not allow.
     pub(super) fn is_blocked(&self) -> bool {
-        !self.tsdus.is_empty() && self.retained.len() as u32 >= self.credit
+        self.queued_tsdus() > 0 && self.retained.len() as u32 >= self.credit
     }
 
     /// When the next new DT may be sent at the earliest, given how long an NSDU may live (M_LR).
@@ -162,7 +191,7 @@ impl SendWindow {
 
     /// Whether there is a new DT to send and credit for it.
     pub(super) fn has_new(&self) -> bool {
-        !self.tsdus.is_empty()
+        self.queued_tsdus() > 0
             && (self.retained.len() as u32) < self.credit
             && self.retained_octets < self.most_octets
     }
@@ -170,38 +199,48 @@ impl SendWindow {
     /// Whether the DT that [`SendWindow::take_new`] is about to take is the last for now: nothing is left
     /// to be sent behind it, or no credit.
     pub(super) fn next_is_last(&self, octets: usize) -> bool {
-        let all = self.tsdus.len() == 1 && self.queued_octets <= octets;
+        let all = self.queued_tsdus() == 1 && self.queued_octets <= octets;
         all || self.retained.len() as u32 + 1 >= self.credit
     }
 
     /// Takes the next new DT of at most `octets` of user data, if there is one and credit for it.
-    pub(super) fn take_new(&mut self, now: Instant, octets: usize) -> Option<(u32, &Retained)> {
+    #[inline]
+    pub(super) fn take_new(&mut self, now: Instant, octets: usize) -> Option<Segment> {
         if !self.has_new() || octets == 0 {
             return None;
         }
         let number = advance(self.lower_edge, self.retained.len() as u32, self.modulus);
-        let tsdu = self.tsdus.front_mut()?;
-        let end_of_tsdu = tsdu.len() <= octets;
-        let data = tsdu.split_to(octets.min(tsdu.len()));
-        if end_of_tsdu {
-            self.tsdus.pop_front();
-        }
-        self.queued_octets -= data.len();
+        let tsdu = self.tsdus.get(self.sent_tsdus)?.as_ref()?;
+        let from = self.sent_octets;
+        let left = tsdu.len() - from;
+        let end_of_tsdu = left <= octets;
+        let octets = octets.min(left);
+        let data = tsdu.slice(from..from + octets);
+        let retained = Retained {
+            sent: now,
+            from,
+            octets: octets as u32,
+            tsdu: self.first_tsdu.wrapping_add(self.sent_tsdus as u32),
+            transmissions: 1,
+            end_of_tsdu,
+            below: false,
+        };
+        self.sent_tsdus += usize::from(end_of_tsdu);
+        self.sent_octets = if end_of_tsdu { 0 } else { from + octets };
+        self.queued_octets -= octets;
+        self.retained_octets += octets;
         if self.reuse_after > 0 {
             if self.sent_at.len() >= self.reuse_after {
                 self.sent_at.pop_front();
             }
             self.sent_at.push_back(now);
         }
-        self.retained_octets += data.len();
-        let (transmissions, below) = (1, false);
-        let retained = Retained { data, end_of_tsdu, transmissions, below, sent: now };
         self.retained.push_back(retained);
-        self.retained.back().map(|retained| (number, retained))
+        Some(Segment { number, data, end_of_tsdu })
     }
 
     /// The retained DT at `place`, 0 the oldest, counted as sent once more; only within the window.
-    pub(super) fn take_again(&mut self, now: Instant, place: usize) -> Option<(u32, &Retained)> {
+    pub(super) fn take_again(&mut self, now: Instant, place: usize) -> Option<Segment> {
         if place as u32 >= self.credit {
             return None;
         }
@@ -214,7 +253,10 @@ impl SendWindow {
         if let Some(sent_at) = index.and_then(|index| self.sent_at.get_mut(index)) {
             *sent_at = now;
         }
-        Some((number, retained))
+        let Retained { from, octets, tsdu, end_of_tsdu, .. } = *retained;
+        let tsdu = self.tsdus.get(tsdu.wrapping_sub(self.first_tsdu) as usize)?.as_ref()?;
+        let data = tsdu.slice(from..from + octets as usize);
+        Some(Segment { number, data, end_of_tsdu })
     }
 
     /// Notes that the latest copy of a DT is in a queue of this station; its place, if it is retained.
@@ -280,7 +322,12 @@ impl SendWindow {
     fn release(&mut self, count: u32) -> Trip {
         let (mut latest, mut since, mut any_once) = (Instant::ZERO, None, false);
         for retained in self.retained.drain(..count as usize) {
-            self.retained_octets -= retained.data.len();
+            self.retained_octets -= retained.octets as usize;
+            if retained.end_of_tsdu {
+                self.tsdus.take_first().map(Option::take);
+                self.first_tsdu = self.first_tsdu.wrapping_add(1);
+                self.sent_tsdus -= 1;
+            }
             let once = retained.transmissions == 1;
             any_once |= once;
             if retained.sent >= latest {
@@ -323,7 +370,7 @@ impl SendWindow {
         if !self.is_drained() {
             return;
         }
-        (self.retained, self.tsdus) = (VecDeque::new(), VecDeque::new());
+        (self.retained, self.tsdus) = (VecDeque::new(), Ring::new());
         if self.sent_at.iter().all(|sent| *sent + lifetime <= now) {
             self.sent_at = VecDeque::new();
         }

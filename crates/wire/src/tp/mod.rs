@@ -11,7 +11,7 @@ mod encode;
 mod parameter;
 mod pdu;
 
-pub use encode::seal;
+pub use encode::{ShortHeader, seal};
 pub use parameter::{FlowControlConfirmation, Parameter, ParameterBuffer, Parameters};
 pub use pdu::{
     Acknowledgement, ClassOption, Connect, Data, Disconnect, DisconnectConfirm, Expedited,

@@ -271,7 +271,16 @@ impl<'a> Parameters<'a> {
     ///
     /// # Errors
     /// Names the parameter whose length reaches past the end; offsets count from the variable part.
+    #[inline]
     pub fn decode(kind: Kind, octets: &'a [u8]) -> Result<Self, Malformed> {
+        // Nearly every TPDU has a checksum and nothing else, or nothing at all.
+        if matches!(octets, [] | [_, 2, _, _]) {
+            return Ok(Self { kind, octets });
+        }
+        Self::decode_each(kind, octets)
+    }
+
+    fn decode_each(kind: Kind, octets: &'a [u8]) -> Result<Self, Malformed> {
         let mut reader = Reader::new(octets);
         while !reader.is_empty() {
             reader.u8("parameter code")?;
@@ -301,7 +310,16 @@ impl<'a> Parameters<'a> {
 
     /// The checksum octets, if there is a checksum parameter of the right length.
     #[must_use]
+    #[inline]
     pub fn checksum(&self) -> Option<[u8; 2]> {
+        match self.octets {
+            [] => None,
+            [0xC3, 2, x, y] => Some([*x, *y]),
+            _ => self.checksum_of_several(),
+        }
+    }
+
+    fn checksum_of_several(&self) -> Option<[u8; 2]> {
         self.value(0xC3).and_then(|value| value.try_into().ok())
     }
 

@@ -266,11 +266,63 @@ fn number(
     field: &'static str,
 ) -> Result<(u32, bool), Malformed> {
     if format == Format::Extended {
-        let word = reader.u32(field)?;
-        Ok((word & !TOP.1, word & TOP.1 != 0))
+        reader.u32(field).map(long_number)
     } else {
-        let octet = reader.u8(field)?;
-        Ok((u32::from(octet & !TOP.0), octet & TOP.0 != 0))
+        reader.u8(field).map(short_number)
+    }
+}
+
+/// Of the normal format.
+const fn short_number(octet: u8) -> (u32, bool) {
+    ((octet & !TOP.0) as u32, octet & TOP.0 != 0)
+}
+
+/// Of the extended format.
+const fn long_number(word: u32) -> (u32, bool) {
+    (word & !TOP.1, word & TOP.1 != 0)
+}
+
+impl<'a> Data<'a> {
+    /// The meaning of a DT in this format. What its code octet says of its kind is not looked at.
+    ///
+    /// # Errors
+    /// Names the field that cannot be read; offsets count from the length indicator.
+    #[inline]
+    pub fn decode(raw: &Raw<'a>, format: Format) -> Result<Self, Malformed> {
+        let fields = match (format, raw.header()) {
+            (Format::Class0, [_, code, number, variable @ ..]) => {
+                (code, Reference(0), short_number(*number), variable)
+            }
+            (Format::Normal, [_, code, a, b, number, variable @ ..]) => {
+                (code, Reference(u16::from_be_bytes([*a, *b])), short_number(*number), variable)
+            }
+            (Format::Extended, [_, code, a, b, c, d, e, f, variable @ ..]) => {
+                let number = long_number(u32::from_be_bytes([*c, *d, *e, *f]));
+                (code, Reference(u16::from_be_bytes([*a, *b])), number, variable)
+            }
+            (Format::Class0 | Format::Normal | Format::Extended, _) => {
+                return Err(Malformed { field: "length indicator", offset: 0 });
+            }
+        };
+        let (code, destination_reference, (number, end_of_tsdu), variable) = fields;
+        let before = raw.header().len() - variable.len();
+        let parameters = Parameters::decode(Kind::Dt, variable).map_err(|it| it.within(before))?;
+        Ok(Self {
+            format,
+            destination_reference,
+            number,
+            end_of_tsdu,
+            acknowledgement_requested: code & 0x0F == 1,
+            parameters,
+            data: raw.data(),
+        })
+    }
+
+    /// Octets of the header, length indicator included.
+    #[must_use]
+    #[inline]
+    pub const fn header_octets(&self) -> usize {
+        1 + self.format.fixed_octets(Kind::Dt) + self.parameters.octets().len()
     }
 }
 
@@ -287,6 +339,9 @@ impl<'a> Pdu<'a> {
             _ => Format::guess(raw),
         };
         let format = guessed.ok_or(Malformed { field: "length indicator", offset: 0 })?;
+        if raw.kind == Kind::Dt {
+            return Data::decode(raw, format).map(Self::Dt);
+        }
         let fixed = format.fixed_octets(raw.kind) + 1;
         let Some((fixed_part, variable)) = raw.header().split_at_checked(fixed) else {
             return Err(Malformed { field: "length indicator", offset: 0 });
@@ -300,7 +355,8 @@ impl<'a> Pdu<'a> {
             Kind::Cr | Kind::Cc | Kind::Dr | Kind::Dc => {
                 Self::of_connection(raw, low, &mut reader, parameters)
             }
-            Kind::Dt | Kind::Ed => Self::with_data(raw, low, format, &mut reader, parameters),
+            // A DT has been read already.
+            Kind::Dt | Kind::Ed => Self::expedited(raw, format, &mut reader, parameters),
             Kind::Ak | Kind::Ea | Kind::Rj | Kind::Er => {
                 Self::without_data(raw, low, format, &mut reader, parameters)
             }
@@ -336,36 +392,20 @@ impl<'a> Pdu<'a> {
         })
     }
 
-    fn with_data(
+    fn expedited(
         raw: &Raw<'a>,
-        low: u8,
         format: Format,
         reader: &mut Reader<'a>,
         parameters: Parameters<'a>,
     ) -> Result<Self, Malformed> {
-        let destination_reference = match format {
-            Format::Class0 => Reference(0),
-            Format::Normal | Format::Extended => Reference(reader.u16("DST-REF")?),
-        };
+        let destination_reference = Reference(reader.u16("DST-REF")?);
         let eot = reader.malformed("EOT");
         let (number, end_of_tsdu) = number(reader, format, "TPDU-NR")?;
-        let data = raw.data();
-        if raw.kind == Kind::Dt {
-            let acknowledgement_requested = low == 1;
-            return Ok(Self::Dt(Data {
-                format,
-                destination_reference,
-                number,
-                end_of_tsdu,
-                acknowledgement_requested,
-                parameters,
-                data,
-            }));
-        }
         // 13.8.3: an ED always ends its (expedited) TSDU.
         if !end_of_tsdu {
             return Err(eot);
         }
+        let data = raw.data();
         Ok(Self::Ed(Expedited { format, destination_reference, number, parameters, data }))
     }
 

@@ -87,7 +87,7 @@ fn every_parameter_reads_and_is_put_together_again() {
 #[test]
 fn an_odd_parameter_does_not_turn_a_normal_dt_into_an_extended_one() {
     // A normal DT with a checksum, and one whose length indicator is an extended DT's.
-    check("08 f0 0202 05 c3 02 0000", "TP DT 0x0202 nr=5 checksum 0 octets");
+    check("08 f0 0202 05 c3 02 af88", "TP DT 0x0202 nr=5 checksum 0 octets");
     let octets = hex("07 f0 0202 85 c3 01 00");
     let raw = tpdus(&octets).next().unwrap().unwrap();
     assert_eq!(Format::guess(&raw), Some(Format::Extended), "nothing else is known of it");
@@ -164,6 +164,26 @@ fn check(octets: &str, line: &str) {
     pdu.encode(&mut again);
     assert_eq!(again, octets, "encoding is not the inverse of decoding");
     assert_eq!(pdu.header_octets(), raw.header_octets);
+    check_short(&octets, raw.header_octets);
+}
+
+/// A short header is the same in registers, and its checksum is the one that was taken out.
+#[track_caller]
+fn check_short(octets: &[u8], header_octets: usize) {
+    let mut unsealed = octets.to_vec();
+    if let [.., 0xC3, 2, x, y] = &mut unsealed[..header_octets] {
+        (*x, *y) = (0, 0);
+    }
+    let raw = tpdus(&unsealed).next().unwrap().unwrap();
+    let pdu = Pdu::decode(&raw, None).unwrap();
+    let header = ShortHeader::new(&pdu, pdu.data());
+    assert_eq!(header.is_some(), header_octets <= 16);
+    if let Some(header) = header {
+        assert_eq!(header.len(), header_octets);
+        let all = header.octets();
+        let (zeros, written) = all.split_at(16 - header_octets);
+        assert_eq!((zeros, written), (&[0; 16][header_octets..], &octets[..header_octets]));
+    }
 }
 
 #[track_caller]

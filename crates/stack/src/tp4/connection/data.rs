@@ -5,7 +5,6 @@ use super::super::params::Params;
 use super::super::policy::{Acknowledgement, Credit, When};
 use super::super::service::{Indication, Note};
 use super::super::table::{Event, State};
-use super::super::ticket::Timed;
 use super::super::tpdu::{Window, ak_header, ak_packet, dt_header};
 use super::super::window::{Acknowledged, Arrival, News, Trip};
 use super::{Cause, Connection};
@@ -211,11 +210,10 @@ impl Connection {
         while !held
             && self.may_number(cx)
             && let request = self.requests_at(octets)
-            && let Some((number, retained)) = self.send.take_new(cx.now, octets)
+            && let Some(segment) = self.send.take_new(cx.now, octets)
         {
-            let dt = dt_header(header, checksum, number, retained, request);
-            cx.send_short(self.peer, Kind::Dt, dt, retained.data.clone());
-            cx.wait_for_last(self.endpoint, Timed::Data(number));
+            let dt = dt_header(header, checksum, &segment, request);
+            cx.send_dt((self.peer, self.endpoint), dt, segment);
             sent = true;
             if !self.t1.is_running() {
                 self.start_t1(cx);
@@ -278,12 +276,11 @@ impl Connection {
             if self.send.is_below(place) {
                 continue;
             }
-            let Some((number, retained)) = self.send.take_again(cx.now, place) else { break };
-            let dt = dt_header(header, checksum, number, retained, self.agreed.requests);
+            let Some(segment) = self.send.take_again(cx.now, place) else { break };
+            let dt = dt_header(header, checksum, &segment, self.agreed.requests);
             cx.counters.sent_again += 1;
             cx.note(Note::SentAgain { endpoint, kind });
-            cx.send_short(self.peer, kind, dt, retained.data.clone());
-            cx.wait_for_last(endpoint, Timed::Data(number));
+            cx.send_dt((self.peer, endpoint), dt, segment);
         }
     }
 
@@ -322,7 +319,7 @@ impl Connection {
         };
         let checksum = self.agreed.checksum;
         match ak_header(self.header(), checksum, &window) {
-            Some(header) => cx.send_short(self.peer, Kind::Ak, header, Bytes::new()),
+            Some(header) => cx.send_ak(self.peer, header),
             None => cx.send(self.peer, Kind::Ak, ak_packet(self.header(), checksum, &window)),
         }
         self.unacknowledged = 0;

@@ -11,7 +11,8 @@ fn send_window(credit: u32) -> SendWindow {
 }
 
 fn numbers(window: &mut SendWindow) -> Vec<u32> {
-    std::iter::from_fn(|| window.take_new(Instant::ZERO, 1_000).map(|(number, _)| number)).collect()
+    std::iter::from_fn(|| window.take_new(Instant::ZERO, 1_000).map(|segment| segment.number))
+        .collect()
 }
 
 #[test]
@@ -77,7 +78,7 @@ fn a_number_of_the_normal_format_comes_back_only_after_a_lifetime() {
     window.take_again(at(300), 0);
     for number in 114..=226 {
         window.acknowledge(number % 128, 0, 15);
-        assert_eq!(window.take_new(at(400), 10).map(|(n, _)| n), Some(number % 128));
+        assert_eq!(window.take_new(at(400), 10).map(|segment| segment.number), Some(number % 128));
     }
     assert_eq!(window.reusable_at(lifetime), Some(at(401)), "113 was sent again at 300");
 }
@@ -150,11 +151,13 @@ fn what_is_retained_is_bounded_whatever_credit_the_peer_gives() {
     let mut window = SendWindow::new(1 << 31, 0);
     window.open(1 << 31, 65_535, 100);
     window.queue(Bytes::from_static(&[7; 1_000]));
-    let sent = std::iter::from_fn(|| window.take_new(Instant::ZERO, 30).map(|(n, _)| n));
+    let sent =
+        std::iter::from_fn(|| window.take_new(Instant::ZERO, 30).map(|segment| segment.number));
     // Three pieces are 90 octets; the one that crosses 100 is still sent.
     assert_eq!(sent.count(), 4);
     window.acknowledge(4, 0, 65_535);
-    let sent = std::iter::from_fn(|| window.take_new(Instant::ZERO, 30).map(|(n, _)| n));
+    let sent =
+        std::iter::from_fn(|| window.take_new(Instant::ZERO, 30).map(|segment| segment.number));
     assert_eq!(sent.count(), 4, "what is acknowledged is not retained");
 }
 
@@ -193,13 +196,44 @@ fn a_long_tsdu_is_cut_and_only_its_last_piece_ends_it() {
     window.queue(Bytes::from_static(b"0123456789"));
     window.queue(Bytes::new());
     let mut pieces = Vec::new();
-    while let Some((_, piece)) = window.take_new(Instant::ZERO, 4) {
+    while let Some(piece) = window.take_new(Instant::ZERO, 4) {
         pieces.push((piece.data.clone(), piece.end_of_tsdu));
     }
     let pieces: Vec<_> = pieces.iter().map(|(data, end)| (&data[..], *end)).collect();
     let expected: [(&[u8], bool); 4] =
         [(b"0123", false), (b"4567", false), (b"89", true), (b"", true)];
     assert_eq!(pieces, expected);
+}
+
+#[test]
+fn a_dt_sent_again_carries_what_it_carried_whatever_was_acknowledged_between() {
+    let mut window = SendWindow::new(128, 5);
+    for tsdu in [&b"0123456789"[..], b"abcdef", b"", b"xyz"] {
+        window.queue(Bytes::from_static(tsdu));
+    }
+    let told = |segment: Segment| (segment.number, segment.data, segment.end_of_tsdu);
+    let sent: Vec<_> = std::iter::from_fn(|| window.take_new(Instant::ZERO, 4).map(told)).collect();
+    let all: [(u32, &'static [u8], bool); 7] = [
+        (0, b"0123", false),
+        (1, b"4567", false),
+        (2, b"89", true),
+        (3, b"abcd", false),
+        (4, b"ef", true),
+        (5, b"", true),
+        (6, b"xyz", true),
+    ];
+    let all = all.map(|(number, data, end)| (number, Bytes::from_static(data), end));
+    assert_eq!(sent, all[..5]);
+    // A TSDU that is acknowledged in part stays whole; two that are acknowledged go.
+    for acknowledged in [1, 2, 3, 4, 5] {
+        window.acknowledge(acknowledged, 0, 5);
+        let next = window.take_new(Instant::ZERO, 4).map(told);
+        assert_eq!(next.as_ref(), all.get(acknowledged as usize + 4));
+        for place in 0..window.outstanding() {
+            let again = window.take_again(Instant::ZERO, place).map(told);
+            assert_eq!(again.as_ref(), all.get(acknowledged as usize + place));
+        }
+    }
 }
 
 #[test]
