@@ -4,8 +4,9 @@
 //! them (this takes root), and removes them. Each end has a thread of its own, bound to a processor,
 //! with real-time scheduling where that is allowed. Programs take turns, round by round, so that all
 //! meet the same machine; a ratio is that of two programs in one round. `-- speed`, `-- techniques`,
-//! `-- priorities`, `-- transport` or `-- relay` does one part, and for a profiler `-- alone`, `-- service`,
-//! `-- bare`, `-- bulk` or `-- requests` runs one program; `TIDEWIRE_ROUNDS` says how many rounds.
+//! `-- priorities`, `-- transport`, `-- transfers` or `-- relay` does one part, and for a profiler `-- alone`, `-- service`,
+//! `-- bare`, `-- bulk`, `-- bulk-xdp`, `-- requests` or `-- requests-xdp` runs one program;
+//! `TIDEWIRE_ROUNDS` says how many rounds.
 #![expect(clippy::unwrap_used, reason = "a benchmark stops at what it did not expect")]
 
 mod alone;
@@ -29,6 +30,7 @@ use live::port::{PortError, Stamp};
 use namespace::{INTERFACE, Namespaces};
 use rings::{V2, V3};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use transport::Over;
 use wire::addr::Mac;
 use xdp::Xdp;
 
@@ -347,8 +349,10 @@ fn main() {
         match part.as_deref() {
             Some("service") => _ = ours::rate(ours::packets(&made.names, Stamp::User), MESSAGES),
             Some("bare") => _ = rate(pair(&made.names, Bare::filtered), MESSAGES),
-            Some("bulk") => transport::profile(&made.names, true),
-            Some("requests") => transport::profile(&made.names, false),
+            Some("bulk") => transport::profile(&made.names, true, Over::Packets),
+            Some("bulk-xdp") => transport::profile(&made.names, true, Over::Xdp),
+            Some("requests") => transport::profile(&made.names, false, Over::Packets),
+            Some("requests-xdp") => transport::profile(&made.names, false, Over::Xdp),
             _ => break,
         }
     }
@@ -363,6 +367,9 @@ fn main() {
     }
     if does("transport") {
         transport::show(&made.names, rounds.unwrap_or(9));
+    }
+    if does("transfers") {
+        transport::show_transfers(&made.names);
     }
     if does("relay") {
         relay::show(rounds.unwrap_or(5));

@@ -4,7 +4,7 @@
 //! way. Nothing is bound to a processor here and nobody polls, since there are more threads than processors.
 
 use crate::namespace::{INTERFACE, Namespaces};
-use crate::transport::{Ends, bulk, iperf3, kernel_tcp, offloads_off, policy};
+use crate::transport::{Ends, Over, bulk, iperf3, kernel_tcp, offloads_off, policy};
 use crate::{host, in_turns, ratios, spread};
 use core::time::Duration;
 use live::port::Wait;
@@ -46,7 +46,7 @@ fn goodput(wires: &[Namespaces; 2], loss: f64, rounds: usize) {
         let _server = iperf3(&ends, &[]);
         let class4 = |place: usize| {
             let (_, params) = policy(place);
-            let ends = Ends { names: &ends, loss: 0.0, wait: Wait::Block };
+            let ends = Ends { over: Over::Packets, names: &ends, loss: 0.0, wait: Wait::Block };
             bulk(&ends, &params, OCTETS).0 * 1e3
         };
         let figures = in_turns(

@@ -3,12 +3,16 @@
 //! Frames have 1,514 octets at the most, and all offloads are off. TCP's bulk is iperf3's; its round trips
 //! are those of two sockets with TCP_NODELAY that poll, as all else here does.
 
-use crate::bare::{Bare, Tcp};
+use crate::bare::{Bare, Batches, Tcp};
 use crate::host::pin;
-use crate::{ROUND_TRIPS, in_turns, percentile, rate_of, ratios, round_trips, spread, station};
+use crate::xdp::Xdp;
+use crate::{
+    ROUND_TRIPS, Rate, in_turns, percentile, rate_of, ratios, round_trips, spread, station,
+};
 use core::time::Duration;
 use live::clock;
-use live::port::{AfPacket, AfPacketParams, Faulty, FaultyParams, PortError, Stamp, Wait};
+use live::port::{AfPacket, AfPacketParams, AfXdp, AfXdpParams, Faulty, FaultyParams};
+use live::port::{Port, PortError, Stamp, Wait};
 use live::runner::{Control, Runner};
 use stack::clnp;
 use stack::fault::{Faults, Plan};
@@ -43,9 +47,19 @@ fn bulk_params() -> Params {
     }
 }
 
+/// What the ports of two hosts are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Over {
+    /// Packet sockets.
+    Packets,
+    /// AF_XDP.
+    Xdp,
+}
+
 /// Where two hosts are, and how they run: with processors of their own if they poll.
 #[derive(Clone, Copy)]
 pub(crate) struct Ends<'a> {
+    pub(crate) over: Over,
     pub(crate) names: &'a [String; 2],
     /// The share of frames that each port loses of those that come in.
     pub(crate) loss: f64,
@@ -54,7 +68,11 @@ pub(crate) struct Ends<'a> {
 
 impl<'a> Ends<'a> {
     const fn polling(names: &'a [String; 2], loss: f64) -> Self {
-        Self { names, loss, wait: Wait::Spin }
+        Self { over: Over::Packets, names, loss, wait: Wait::Spin }
+    }
+
+    const fn xdp(names: &'a [String; 2]) -> Self {
+        Self { over: Over::Xdp, names, loss: 0.0, wait: Wait::Spin }
     }
 
     fn settle(&self, of: usize) {
@@ -64,20 +82,27 @@ impl<'a> Ends<'a> {
     }
 }
 
-fn port(ends: &Ends<'_>, of: usize) -> Result<Faulty<AfPacket>, PortError> {
-    let Ends { names, loss, wait } = *ends;
-    let params = AfPacketParams {
-        interface: crate::INTERFACE.to_owned(),
-        namespace: Some(names[of].clone()),
-        station: Some(station(of)),
-        groups: vec![],
-        wait,
-        stamp: Stamp::User,
+fn port(ends: &Ends<'_>, of: usize) -> Result<Box<dyn Port>, PortError> {
+    let Ends { over, names, loss, wait } = *ends;
+    let (interface, namespace) = (crate::INTERFACE.to_owned(), Some(names[of].clone()));
+    let (station, groups, stamp) = (Some(station(of)), vec![], Stamp::User);
+    let port: Box<dyn Port> = match over {
+        Over::Packets => {
+            let params = AfPacketParams { interface, namespace, station, groups, wait, stamp };
+            Box::new(AfPacket::open(&params)?)
+        }
+        Over::Xdp => {
+            let params = AfXdpParams { interface, namespace, station, groups, wait };
+            Box::new(AfXdp::open(&params)?)
+        }
     };
-    let port = AfPacket::open(&params)?;
+    if loss == 0.0 {
+        return Ok(port);
+    }
     let plan = Plan { loss, ..Plan::harmless(Duration::from_millis(500)) };
-    let receiving = (loss > 0.0).then(|| Faults::new(plan, 7, &of.to_string()).unwrap());
-    Ok(Faulty::new(port, FaultyParams { receiving, sending: None, held_frames: 4_096 }))
+    let receiving = Some(Faults::new(plan, 7, &of.to_string()).unwrap());
+    let params = FaultyParams { receiving, sending: None, held_frames: 4_096 };
+    Ok(Box::new(Faulty::new(port, params)))
 }
 
 fn host(of: usize, transport: Params, flows: Vec<Flow>) -> Host {
@@ -240,7 +265,7 @@ const SCHEDULED: [[&str; 6]; 2] =
 fn rates(names: &[String; 2], rounds: usize) {
     let server = iperf3(names, &SCHEDULED[1]);
     let with_tcp = server.is_some() && kernel_tcp(names, &SCHEDULED[0], 1).is_some();
-    let ends = Ends::polling(names, 0.0);
+    let [ends, beside] = [Ends::polling(names, 0.0), Ends::xdp(names)];
     if !with_tcp {
         println!("skipped: iperf3 does not run here");
     }
@@ -250,21 +275,31 @@ fn rates(names: &[String; 2], rounds: usize) {
     frame[12..14].copy_from_slice(&1_500_u16.to_be_bytes());
     // User data of a DT in the extended format: 1,500 octets less LLC, network layer and header.
     let (user_data, frames) = (1_488.0, BULK / 1_488);
+    let arrived = |rate: Rate| rate.taken as f64 * user_data * 8.0 / rate.nanos;
     let figures = in_turns(
         rounds,
         &mut [
             &mut || kernel_tcp(names, &SCHEDULED[0], 1).unwrap_or(f64::NAN),
             &mut || bulk(&ends, &bulk_params(), BULK).0,
             &mut || bulk(&ends, &checked, BULK).0,
-            &mut || {
-                let ends = crate::pair(names, Bare::open);
-                let rate = rate_of(ends, frames, &frame);
-                rate.taken as f64 * user_data * 8.0 / rate.nanos
-            },
+            &mut || bulk(&beside, &bulk_params(), BULK).0,
+            &mut || bulk(&beside, &checked, BULK).0,
+            &mut || arrived(rate_of(crate::pair(names, Bare::open), frames, &frame)),
+            &mut || arrived(rate_of(crate::pair(names, Batches::open), frames, &frame)),
+            &mut || arrived(rate_of(crate::pair(names, Xdp::open), frames, &frame)),
         ],
     );
     println!("\nbulk data, frames of 1,514 octets, all offloads off, Gbit/s, n = {rounds}");
-    let programs = ["iperf3, kernel TCP", "class 4", "with checksum", "bare packet socket"];
+    let programs = [
+        "iperf3, kernel TCP",
+        "class 4",
+        "with checksum",
+        "class 4 over AF_XDP",
+        "with checksum",
+        "bare packet socket",
+        "the same by 64",
+        "bare AF_XDP by 64",
+    ];
     for (name, own) in programs.iter().zip(&figures) {
         let over = spread(ratios(own, &figures[0]), 2);
         println!("  {name:<25} {:<22} over TCP {over}", spread(own.clone(), 2));
@@ -272,38 +307,47 @@ fn rates(names: &[String; 2], rounds: usize) {
 }
 
 /// How long replies took.
-fn answers(names: &[String; 2], checksum: bool) -> Vec<u64> {
+fn answers(ends: &Ends<'_>, checksum: bool) -> Vec<u64> {
     // An AK is a frame of its own, and is sent before the reply.
     let params = Params { checksum, acknowledge_every: 16, ..Params::lan() };
     let pattern = Pattern::MaximumRateRequest { reply_octets: 100 };
-    run(&Ends::polling(names, 0.0), &params, pattern, ROUND_TRIPS as u64, 100).answers
+    run(ends, &params, pattern, ROUND_TRIPS as u64, 100).answers
 }
 
 /// One program alone, for a profiler: bulk data, or requests and replies.
-pub(crate) fn profile(names: &[String; 2], is_bulk: bool) {
+pub(crate) fn profile(names: &[String; 2], is_bulk: bool, over: Over) {
     let _ = offloads_off(names);
+    let ends = Ends { over, ..Ends::polling(names, 0.0) };
     if is_bulk {
-        let gbits = bulk(&Ends::polling(names, 0.0), &bulk_params(), BULK).0;
-        println!("bulk {gbits:.2} Gbit/s");
+        println!("bulk {:.2} Gbit/s", bulk(&ends, &bulk_params(), BULK).0);
     } else {
-        println!("p50 {:.2} us", percentile(&mut answers(names, false), 0.5));
+        println!("p50 {:.2} us", percentile(&mut answers(&ends, false), 0.5));
     }
 }
 
 fn trips(names: &[String; 2], rounds: usize) {
     let half = |mut times: Vec<u64>| percentile(&mut times, 0.5);
-    let asked = |checksum| half(answers(names, checksum));
+    let [ends, beside] = [Ends::polling(names, 0.0), Ends::xdp(names)];
     let figures = in_turns(
         rounds,
         &mut [
             &mut || half(round_trips(crate::pair(names, Bare::open), ROUND_TRIPS)),
             &mut || half(round_trips(Tcp::pair(names), ROUND_TRIPS)),
-            &mut || asked(false),
-            &mut || asked(true),
+            &mut || half(answers(&ends, false)),
+            &mut || half(answers(&ends, true)),
+            &mut || half(answers(&beside, false)),
+            &mut || half(round_trips(crate::pair(names, Xdp::open), ROUND_TRIPS)),
         ],
     );
     println!("\nrequest and reply of 100 octets, busy poll, p50 in us, n = {rounds}");
-    let programs = ["bare packet socket", "TCP_NODELAY", "class 4", "with checksum"];
+    let programs = [
+        "bare packet socket",
+        "TCP_NODELAY",
+        "class 4",
+        "with checksum",
+        "class 4 over AF_XDP",
+        "bare AF_XDP",
+    ];
     for (name, own) in programs.iter().zip(&figures) {
         let [bare, tcp] = [0, 1].map(|of| spread(ratios(own, &figures[of]), 2));
         println!("  {name:<19} {:<24} over bare {bare}, over TCP {tcp}", spread(own.clone(), 2));
@@ -362,5 +406,10 @@ pub(crate) fn show(names: &[String; 2], rounds: usize) {
     }
     rates(names, rounds);
     trips(names, rounds);
+}
+
+/// Transfers over a path that loses.
+pub(crate) fn show_transfers(names: &[String; 2]) {
+    let _ = offloads_off(names);
     transfers(names);
 }

@@ -114,11 +114,30 @@ impl AfXdp {
         &self.interface
     }
 
+    /// The longest frame it carries.
+    fn limit(&self) -> usize {
+        (self.interface.mtu + mac::HEADER_OCTETS).min(LONGEST_FRAME)
+    }
+
     fn failed(&self, doing: &'static str) -> impl Fn(io::Error) -> PortError {
         let name = self.interface.name.clone();
         move |source| match source.raw_os_error() {
             Some(libc::ENETDOWN | libc::ENXIO | libc::ENODEV) => PortError::Down(name.clone()),
             _ => PortError::System { doing, source },
+        }
+    }
+}
+
+/// What became of a frame, counted.
+const fn counted(counts: &mut Counts, sent: Sent) -> Transmission {
+    match sent {
+        Sent::Out => {
+            counts.sent += 1;
+            Transmission::Sent
+        }
+        Sent::NoRoom => {
+            counts.not_sent += 1;
+            Transmission::GivenUp
         }
     }
 }
@@ -133,22 +152,42 @@ impl Port for AfXdp {
     }
 
     fn send(&mut self, frame: &Frame) -> Result<Transmission, PortError> {
-        let most = self.interface.mtu + mac::HEADER_OCTETS;
-        let limit = most.min(LONGEST_FRAME);
+        let limit = self.limit();
         if frame.len() > limit {
             return Err(PortError::TooLong { octets: frame.len(), limit });
         }
         let sent = self.xdp.send([frame.head(), frame.payload()], SHORTEST_FRAME);
-        match sent.map_err(|error| self.failed("send a frame")(error))? {
-            Sent::Out => {
-                self.counts.sent += 1;
-                Ok(Transmission::Sent)
+        let sent = sent.map_err(|error| self.failed("send a frame")(error))?;
+        Ok(counted(&mut self.counts, sent))
+    }
+
+    fn takes_several(&self) -> bool {
+        true
+    }
+
+    fn send_several(
+        &mut self,
+        frames: &[Frame],
+        outcomes: &mut Vec<Transmission>,
+    ) -> Result<(), PortError> {
+        let limit = self.limit();
+        let mut rest = frames;
+        while let [first, ..] = rest {
+            let before = outcomes.len();
+            let fitting = rest.iter().take_while(|frame| frame.len() <= limit);
+            let parts = fitting.map(|frame| [frame.head(), frame.payload()]);
+            let counts = &mut self.counts;
+            let sent = self.xdp.send_several(parts, SHORTEST_FRAME, |sent| {
+                outcomes.push(counted(counts, sent));
+            });
+            sent.map_err(|error| self.failed("send frames")(error))?;
+            // Why there was no room for one, that says by itself.
+            if outcomes.len() == before {
+                outcomes.push(self.send(first)?);
             }
-            Sent::NoRoom => {
-                self.counts.not_sent += 1;
-                Ok(Transmission::GivenUp)
-            }
+            rest = rest.get(outcomes.len() - before..).unwrap_or_default();
         }
+        Ok(())
     }
 
     fn receive(&mut self, until: Instant) -> Result<Option<Arrival>, PortError> {

@@ -68,29 +68,15 @@ impl Xdp {
         Ok(Self { _program: program, socket, chunks, filling, completed, receiving, sending })
     }
 
-    /// Sends the parts as one frame, filled up to `shortest` octets.
+    /// Sends a frame of these two parts, filled up to `shortest` octets.
     ///
     /// The kernel is told at once. A driver without room leaves the frame in the ring, where the next
     /// call finds it.
     pub(crate) fn send(&self, parts: [&[u8]; 2], shortest: usize) -> io::Result<Sent> {
-        self.completed.take_all();
         let number = self.sending.produced();
-        if number.wrapping_sub(self.completed.consumed()) >= SENDING {
-            self.push()?;
-            self.completed.take_all();
-            if number.wrapping_sub(self.completed.consumed()) >= SENDING {
-                return Ok(Sent::NoRoom);
-            }
+        if !self.put(parts, shortest)? {
+            return Ok(Sent::NoRoom);
         }
-        let at = (RECEIVING + number % SENDING) as usize * CHUNK as usize;
-        let [front, back] = parts;
-        let octets = front.len() + back.len();
-        self.chunks.write(at, front);
-        self.chunks.write(at + front.len(), back);
-        let pad = [0; 64];
-        let missing = shortest.saturating_sub(octets).min(pad.len());
-        self.chunks.write(at + octets, pad.get(..missing).unwrap_or_default());
-        self.sending.put_frame(at as u64, (octets + missing) as u32);
         match self.push() {
             // The kernel dropped one before it: this one stays in the ring, and must not be sent again.
             Ok(Sent::NoRoom) if self.sending.consumed() == number => Ok(Sent::Out),
@@ -103,6 +89,69 @@ impl Xdp {
             }
             sent => sent,
         }
+    }
+
+    /// Sends several such frames with one call of the kernel, as far as there is room in the ring for
+    /// them, and says in order what became of each in `told`. One it has no word for was not looked at:
+    /// it is not in the ring any more.
+    ///
+    /// A call for which the kernel drops a frame ends with that, and is made again for those behind it.
+    pub(crate) fn send_several<'a>(
+        &self,
+        frames: impl Iterator<Item = [&'a [u8]; 2]>,
+        shortest: usize,
+        mut told: impl FnMut(Sent),
+    ) -> io::Result<()> {
+        let first = self.sending.produced();
+        // What goes wrong here does so again below.
+        let frames = frames.take_while(|parts| matches!(self.put(*parts, shortest), Ok(true)));
+        let count = frames.fold(0, |count, _| count + 1);
+        let mut known = 0;
+        while known < count {
+            let pushed = self.push();
+            // Frames of earlier calls may still be in the ring, before these.
+            let looked_at = self.sending.consumed().wrapping_sub(first);
+            let looked_at = if looked_at > count { known } else { looked_at };
+            for place in known..looked_at {
+                let dropped = place + 1 == looked_at && matches!(pushed, Ok(Sent::NoRoom));
+                told(if dropped { Sent::NoRoom } else { Sent::Out });
+            }
+            if let Err(error) = pushed {
+                self.sending.take_back(first.wrapping_add(looked_at));
+                return Err(error);
+            }
+            if looked_at == known {
+                break;
+            }
+            known = looked_at;
+        }
+        // What the driver has no room for yet stays in the ring.
+        (known..count).for_each(|_| told(Sent::Out));
+        Ok(())
+    }
+
+    /// Puts a frame of these two parts into the ring, filled up to `shortest` octets; whether there was
+    /// room for it.
+    fn put(&self, parts: [&[u8]; 2], shortest: usize) -> io::Result<bool> {
+        self.completed.take_all();
+        let number = self.sending.produced();
+        if number.wrapping_sub(self.completed.consumed()) >= SENDING {
+            self.push()?;
+            self.completed.take_all();
+            if number.wrapping_sub(self.completed.consumed()) >= SENDING {
+                return Ok(false);
+            }
+        }
+        let at = (RECEIVING + number % SENDING) as usize * CHUNK as usize;
+        let [front, back] = parts;
+        let octets = front.len() + back.len();
+        self.chunks.write(at, front);
+        self.chunks.write(at + front.len(), back);
+        let pad = [0; 64];
+        let missing = shortest.saturating_sub(octets).min(pad.len());
+        self.chunks.write(at + octets, pad.get(..missing).unwrap_or_default());
+        self.sending.put_frame(at as u64, (octets + missing) as u32);
+        Ok(true)
     }
 
     /// Lets the kernel send what the ring holds.

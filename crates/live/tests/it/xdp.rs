@@ -14,7 +14,7 @@ use stack::fault::{Faults, Plan};
 use stack::llc::type3;
 use stack::messaging::{Address, Completion, Indication, Options, Params};
 use stack::profile::{Messenger, Programmed};
-use stack::station::Frame;
+use stack::station::{Frame, Transmission};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -172,6 +172,59 @@ fn what_is_given_up_while_the_interface_is_down_never_goes_out() {
         other.receive(clock::now() + Duration::from_millis(100)).unwrap()
     });
     assert_eq!(first.map(|arrival| number(&arrival.frame)), Some(4));
+}
+
+#[test]
+fn frames_handed_over_together_arrive_in_order_and_each_is_told_of() {
+    let Some(namespaces) = Namespaces::make() else { return };
+    namespaces.up();
+    let [a, b] = &namespaces.names;
+    let (Some(mut one), Some(mut other)) = (open(&params(a, A)), open(&params(b, B))) else {
+        return;
+    };
+    // 60 rounds of 50: every chunk and entry is used again, and a call of the kernel takes 32.
+    let mut outcomes = vec![];
+    for round in 0..60_u32 {
+        let frames: Vec<_> = (0..50).map(|place| frame(B, A, SOCKET, round * 50 + place)).collect();
+        one.send_several(&frames, &mut outcomes).unwrap();
+        for place in 0..50 {
+            assert_eq!(next(&mut other), round * 50 + place);
+        }
+    }
+    assert_eq!(outcomes, [Transmission::Sent; 3_000]);
+    assert_eq!((one.counts().sent, one.counts().not_sent), (3_000, 0));
+    // One that is too long stops those behind it and not those before it.
+    let mut long = Frame::new(Bytes::from(vec![0; 1_600]));
+    long.prepend(&[&B.0[..], &A.0, &1_600_u16.to_be_bytes()].concat());
+    let frames = [frame(B, A, SOCKET, 1), frame(B, A, SOCKET, 2), long, frame(B, A, SOCKET, 3)];
+    outcomes.clear();
+    let error = one.send_several(&frames, &mut outcomes).unwrap_err();
+    assert!(matches!(error, PortError::TooLong { .. }), "{error}");
+    assert_eq!(outcomes, [Transmission::Sent; 2]);
+    assert_eq!([next(&mut other), next(&mut other)], [1, 2]);
+}
+
+#[test]
+fn of_frames_handed_over_together_none_goes_out_later_where_the_interface_is_down() {
+    let Some(namespaces) = Namespaces::make() else { return };
+    namespaces.up();
+    let [a, b] = &namespaces.names;
+    let (Some(mut one), Some(mut other)) = (open(&params(a, A)), open(&params(b, B))) else {
+        return;
+    };
+    namespaces.down();
+    let frames: Vec<_> = (0..8).map(|number| frame(B, A, SOCKET, number)).collect();
+    let mut outcomes = vec![];
+    let failed = one.send_several(&frames, &mut outcomes);
+    assert!(matches!(failed, Err(PortError::Down(_))), "{failed:?}");
+    assert_eq!(outcomes, []);
+    namespaces.up();
+    // The link may take some time to come up.
+    let first = (0..100).find_map(|_| {
+        one.send_several(&[frame(B, A, SOCKET, 9)], &mut outcomes).unwrap();
+        other.receive(clock::now() + Duration::from_millis(100)).unwrap()
+    });
+    assert_eq!(first.map(|arrival| number(&arrival.frame)), Some(9));
 }
 
 /// How often a message is sent, every 20 ms: a receiver on a busy machine may sleep for long.
