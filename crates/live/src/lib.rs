@@ -12,6 +12,7 @@ pub mod capture;
 pub mod clock;
 pub mod interface;
 pub mod iso_tcp;
+mod mapping;
 pub mod port;
 pub mod relay;
 pub mod runner;

@@ -1,96 +1,16 @@
-//! Memory and rings that a socket shares with the kernel.
-#![expect(unsafe_code, reason = "shared memory exists only as pointers, socket options in libc")]
+//! The rings that a socket shares with the kernel.
+#![expect(unsafe_code, reason = "socket options exist only in libc")]
 
+use crate::mapping::Mapping;
 use crate::socket::Socket;
-use bytes::Bytes;
 use core::mem;
-use core::ptr::{self, NonNull};
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::Ordering;
 use std::io;
 
 /// Octets of an address in the rings that pass chunks.
 const ADDRESS_OCTETS: usize = 8;
 /// Octets of a `struct xdp_desc` in those that pass frames: address, length, options.
 const FRAME_OCTETS: usize = 16;
-
-/// Memory that the kernel writes to as well, and so never borrowed.
-#[derive(Debug)]
-pub(super) struct Mapping {
-    base: NonNull<u8>,
-    octets: usize,
-}
-
-// SAFETY: the memory belongs to this value alone, on whatever thread it is.
-unsafe impl Send for Mapping {}
-
-impl Drop for Mapping {
-    fn drop(&mut self) {
-        // SAFETY: it was mapped with this length, and nothing points to it any more.
-        unsafe { libc::munmap(self.base.as_ptr().cast(), self.octets) };
-    }
-}
-
-impl Mapping {
-    fn new(octets: usize, flags: libc::c_int, fd: libc::c_int, offset: i64) -> io::Result<Self> {
-        let protection = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: maps new memory, which nothing else uses.
-        let base = unsafe { libc::mmap(ptr::null_mut(), octets, protection, flags, fd, offset) };
-        match NonNull::new(base.cast()) {
-            Some(mapped) if base != libc::MAP_FAILED => Ok(Self { base: mapped, octets }),
-            _ => Err(io::Error::last_os_error()),
-        }
-    }
-
-    /// Memory of this process, on the boundary of a page.
-    pub(super) fn anonymous(octets: usize) -> io::Result<Self> {
-        Self::new(octets, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_POPULATE, -1, 0)
-    }
-
-    const fn holds(&self, offset: usize, octets: usize) -> bool {
-        match offset.checked_add(octets) {
-            Some(end) => end <= self.octets,
-            None => false,
-        }
-    }
-
-    /// A word that both sides write.
-    fn word(&self, offset: usize) -> &AtomicU32 {
-        assert!(self.holds(offset, 4) && offset.is_multiple_of(4), "a ring lies in its mapping");
-        // SAFETY: inside the mapping and aligned, as was just checked; atomics may be shared.
-        unsafe { self.base.add(offset).cast::<AtomicU32>().as_ref() }
-    }
-
-    /// Writes where it is this side's turn.
-    pub(super) fn write(&self, offset: usize, octets: &[u8]) {
-        assert!(self.holds(offset, octets.len()), "a frame lies in its chunk");
-        // SAFETY: inside the mapping, as was just checked; by the rings' protocol the kernel does not
-        // touch a chunk or an entry that was not passed to it.
-        unsafe {
-            let to = self.base.as_ptr().add(offset);
-            ptr::copy_nonoverlapping(octets.as_ptr(), to, octets.len());
-        }
-    }
-
-    /// A copy of what lies here, where it is this side's turn.
-    pub(super) fn read(&self, offset: usize, octets: usize) -> Bytes {
-        assert!(self.holds(offset, octets), "the kernel puts frames into chunks");
-        // SAFETY: inside the mapping, as was just checked; by the rings' protocol the kernel does not
-        // touch a chunk that it has passed to this side, and the slice is gone when this returns.
-        Bytes::copy_from_slice(unsafe {
-            core::slice::from_raw_parts(self.base.as_ptr().add(offset), octets)
-        })
-    }
-
-    fn read_into(&self, offset: usize, copy: &mut [u8]) {
-        assert!(self.holds(offset, copy.len()), "the kernel puts frames into chunks");
-        // SAFETY: inside the mapping, as was just checked; by the rings' protocol the kernel does not
-        // touch a chunk or an entry that it has passed to this side.
-        unsafe {
-            let from = self.base.as_ptr().add(offset);
-            ptr::copy_nonoverlapping(from, copy.as_mut_ptr(), copy.len());
-        }
-    }
-}
 
 /// A ring: a count of what was put in, one of what was taken out, and the entries.
 #[derive(Debug)]
@@ -113,8 +33,7 @@ impl Ring {
         socket.set(libc::SOL_XDP, option, entries)?;
         let begins = offsets.desc as usize;
         let octets = begins + entries as usize * entry;
-        let flags = libc::MAP_SHARED | libc::MAP_POPULATE;
-        let memory = Mapping::new(octets, flags, socket.fd(), at as i64)?;
+        let memory = Mapping::of(socket.fd(), octets, at as i64)?;
         let (producer, consumer) = (offsets.producer as usize, offsets.consumer as usize);
         Ok(Self { memory, entries, producer, consumer, begins })
     }
@@ -214,8 +133,8 @@ impl Rings {
 pub(super) fn register(socket: &Socket, chunks: &Mapping, chunk: u32) -> io::Result<()> {
     // SAFETY: an all-zero registration is a valid one.
     let mut memory: libc::xdp_umem_reg = unsafe { mem::zeroed() };
-    memory.addr = chunks.base.as_ptr() as u64;
-    memory.len = chunks.octets as u64;
+    memory.addr = chunks.address();
+    memory.len = chunks.octets() as u64;
     memory.chunk_size = chunk;
     socket.set(libc::SOL_XDP, libc::XDP_UMEM_REG, memory)
 }

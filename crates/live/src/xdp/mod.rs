@@ -12,10 +12,11 @@ mod memory;
 mod program;
 
 use crate::clock;
+use crate::mapping::Mapping;
 use crate::socket::{Socket, Wait};
 use bytes::Bytes;
 use core::time::Duration;
-use memory::{Mapping, Ring, Rings};
+use memory::{Ring, Rings};
 use program::Program;
 use std::io;
 use wire::addr::Mac;
