@@ -16,6 +16,7 @@ mod mapping;
 pub mod port;
 pub mod relay;
 pub mod runner;
+mod slots;
 mod socket;
 pub mod tap;
 mod xdp;

@@ -143,6 +143,17 @@ impl Socket {
         Ok(statistics.tp_drops)
     }
 
+    /// The error that the socket met since it was last asked, as where its interface went down.
+    pub(crate) fn error(&self) -> io::Result<()> {
+        let mut error: libc::c_int = 0;
+        let mut size = length::<libc::c_int>();
+        let pointer = (&raw mut error).cast();
+        let (level, name) = (libc::SOL_SOCKET, libc::SO_ERROR);
+        // SAFETY: the pointer and the size are those of `error`, which the call may write.
+        check(unsafe { libc::getsockopt(self.fd(), level, name, pointer, &raw mut size) })?;
+        if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
+    }
+
     /// Asks for the kernel's stamp with each datagram.
     pub(crate) fn stamp(&self) -> io::Result<()> {
         self.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1_i32)
