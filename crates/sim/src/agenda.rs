@@ -21,33 +21,45 @@ pub struct Agenda {
     scheduled: usize,
 }
 
-/// A deadline of a node.
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    at: Instant,
-    /// Which deadline it is since the beginning; [`NEVER`] in the leaf of a node without one.
-    sequence: u64,
-    /// A whole word, and so is all else here: a move that reads more than was written at a time
-    /// waits.
-    node: usize,
+/// A place in the order of deadlines.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Turn {
+    /// The deadline.
+    pub at: Instant,
+    /// Which deadline it is since the beginning: of two at one instant the one that was set first
+    /// comes first.
+    pub sequence: u64,
 }
 
-/// The sequence number of what is not scheduled.
-const NEVER: u64 = u64::MAX;
+impl Turn {
+    /// That of what is not scheduled: after all others.
+    pub const NEVER: Self = Self { at: Instant::MAX, sequence: u64::MAX };
 
-impl Entry {
-    const fn absent(node: usize) -> Self {
-        Self { at: Instant::MAX, sequence: NEVER, node }
+    const fn is_ever(self) -> bool {
+        self.sequence != Self::NEVER.sequence
     }
 
-    const fn is_present(self) -> bool {
-        self.sequence != NEVER
+    /// Whether it comes before the other. The times are the upper 64 bits of what is compared, the
+    /// sequence numbers the lower, which takes no branch.
+    #[inline]
+    #[must_use]
+    pub const fn is_before(self, other: Self) -> bool {
+        self.key() < other.key()
     }
 
-    /// The time in the upper 64 bits, the sequence number in the lower.
     const fn key(self) -> u128 {
         ((self.at.as_nanos() as u128) << 64) | self.sequence as u128
     }
+}
+
+/// A deadline of a node.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    /// [`Turn::NEVER`] in the leaf of a node without one.
+    turn: Turn,
+    /// A whole word, and so is all else here: a move that reads more than was written at a time
+    /// waits.
+    node: usize,
 }
 
 impl Default for Agenda {
@@ -62,41 +74,53 @@ impl Agenda {
     pub fn new(nodes: usize) -> Self {
         let leaves = nodes.next_power_of_two().max(FEWEST_LEAVES);
         // Which node an inner place of an empty tree names does not matter.
-        let tree = (0..2 * leaves).map(|place| Entry::absent(place % leaves)).collect();
-        Self { tree, sequence: 0, scheduled: 0 }
+        let tree = (0..2 * leaves).map(|place| Entry { turn: Turn::NEVER, node: place % leaves });
+        Self { tree: tree.collect(), sequence: 0, scheduled: 0 }
     }
 
     /// Sets the node's deadline, or moves it; one that stays the same keeps its turn.
     pub fn schedule(&mut self, node: usize, at: Instant) {
+        self.enter_turn(node, Turn { at, sequence: self.sequence });
+        self.sequence += 1;
+    }
+
+    /// The same where one count of deadlines is kept for several agendas.
+    #[inline]
+    pub fn enter_turn(&mut self, node: usize, turn: Turn) {
         if node >= self.leaves() {
             self.grow(node + 1);
         }
-        let old = self.tree[self.leaves() + node];
-        if old.is_present() {
-            if old.at == at {
+        let old = self.tree[self.leaves() + node].turn;
+        if old.is_ever() {
+            if old.at == turn.at {
                 return;
             }
         } else {
             self.scheduled += 1;
         }
-        self.enter(Entry { at, sequence: self.sequence, node });
-        self.sequence += 1;
+        self.enter(Entry { turn, node });
     }
 
     /// Forgets the node's deadline, if it has one.
     pub fn cancel(&mut self, node: usize) {
-        if node < self.leaves() && self.tree[self.leaves() + node].is_present() {
+        if node < self.leaves() && self.tree[self.leaves() + node].turn.is_ever() {
             self.scheduled -= 1;
-            self.enter(Entry::absent(node));
+            self.enter(Entry { turn: Turn::NEVER, node });
         }
     }
 
     /// The earliest deadline and its node.
     #[must_use]
-    #[inline]
     pub fn first(&self) -> Option<(Instant, usize)> {
-        let first = self.tree[1];
-        first.is_present().then_some((first.at, first.node))
+        let (turn, node) = self.first_turn();
+        turn.is_ever().then_some((turn.at, node))
+    }
+
+    /// The earliest deadline among the others, and its node; [`Turn::NEVER`] where there is none.
+    #[must_use]
+    #[inline]
+    pub fn first_turn(&self) -> (Turn, usize) {
+        (self.tree[1].turn, self.tree[1].node)
     }
 
     /// How many nodes have a deadline.
@@ -119,16 +143,16 @@ impl Agenda {
     fn enter(&mut self, entry: Entry) {
         let mut place = self.leaves() + entry.node;
         self.tree[place] = entry;
-        let Entry { mut at, mut sequence, mut node } = entry;
+        let Entry { turn: Turn { mut at, mut sequence }, mut node } = entry;
         while place > 1 {
-            let other = self.tree[place ^ 1];
-            let earlier = other.key() < (Entry { at, sequence, node }).key();
+            let Entry { turn, node: other } = self.tree[place ^ 1];
+            let earlier = turn.is_before(Turn { at, sequence });
             // One by one, in registers: each is a conditional move.
-            at = if earlier { other.at } else { at };
-            sequence = if earlier { other.sequence } else { sequence };
-            node = if earlier { other.node } else { node };
+            at = if earlier { turn.at } else { at };
+            sequence = if earlier { turn.sequence } else { sequence };
+            node = if earlier { other } else { node };
             place /= 2;
-            self.tree[place] = Entry { at, sequence, node };
+            self.tree[place] = Entry { turn: Turn { at, sequence }, node };
         }
     }
 
@@ -136,7 +160,7 @@ impl Agenda {
     #[cold]
     fn grow(&mut self, nodes: usize) {
         let old = core::mem::replace(self, Self::new(nodes));
-        for entry in old.tree[old.leaves()..].iter().filter(|entry| entry.is_present()) {
+        for entry in old.tree[old.leaves()..].iter().filter(|entry| entry.turn.is_ever()) {
             self.enter(*entry);
         }
         (self.sequence, self.scheduled) = (old.sequence, old.scheduled);

@@ -8,15 +8,18 @@
 //!
 //! Each turn takes the earliest deadline, calls whom it belongs to, and drains what comes of it;
 //! only deadlines of those it touched are read again. Deadlines of one instant come in the order in
-//! which they were set, so a run is a function of its stations, its medium and their seeds.
+//! which they were set, so a run is a function of its stations, its medium and their seeds. There
+//! are three heads to look at: the stations', the arrivals', and the medium's, which nearly every
+//! turn moves.
 //!
 //! Not modelled: the time a station's machine takes; a station acts in no time unless it stands
 //! behind a [`crate::host::Costed`].
 
-use crate::agenda::Agenda;
+use crate::agenda::{Agenda, Turn};
 use crate::medium::{Delivery, Event, Medium, Misfit, Passage};
 use core::fmt;
 use stack::station::{Frame, Station};
+use std::collections::VecDeque;
 use wire::time::Instant;
 
 /// How often one station, or the medium, may be called within one instant.
@@ -28,9 +31,13 @@ pub struct World<M, S> {
     stations: Vec<S>,
     medium: M,
     now: Instant,
-    /// Deadlines: first those of the stations, then the medium's, then those of the arrivals.
+    /// When each station is due.
     agenda: Agenda,
+    /// When the medium is due.
+    medium_due: Turn,
     arrivals: Arrivals,
+    /// Deadlines set so far, on whichever of the three.
+    sequence: u64,
     /// How often each station and the medium were called, and in which instant.
     turns: Vec<(Instant, u32)>,
 }
@@ -38,24 +45,45 @@ pub struct World<M, S> {
 /// Frames that are yet to arrive, in slots that are used again.
 #[derive(Clone, Default, Debug)]
 struct Arrivals {
+    /// When the frame in which slot arrives, the first first.
+    order: VecDeque<(Turn, usize)>,
     slots: Vec<Option<(usize, Frame)>>,
     free: Vec<usize>,
 }
 
 impl Arrivals {
-    fn put(&mut self, station: usize, frame: Frame) -> usize {
+    fn put(&mut self, turn: Turn, station: usize, frame: Frame) {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.slots.push(None);
             self.slots.len() - 1
         });
         self.slots[slot] = Some((station, frame));
-        slot
+        // Media deliver nearly in order, so that the place is at the end or close by.
+        let before = self.order.iter().rev().take_while(|(other, _)| turn.is_before(*other));
+        match before.count() {
+            0 => self.order.push_back((turn, slot)),
+            count => self.order.insert(self.order.len() - count, (turn, slot)),
+        }
     }
 
-    fn take(&mut self, slot: usize) -> (usize, Frame) {
-        self.free.push(slot);
-        self.slots[slot].take().expect("a slot on the agenda holds a frame")
+    fn first(&self) -> Turn {
+        self.order.front().map_or(Turn::NEVER, |(turn, _)| *turn)
     }
+
+    fn take(&mut self) -> Option<(usize, Frame)> {
+        let (_, slot) = self.order.pop_front()?;
+        self.free.push(slot);
+        self.slots[slot].take()
+    }
+}
+
+/// Whose turn it is.
+#[derive(Clone, Copy, Debug)]
+enum Who {
+    Station(usize),
+    /// Whom the next frame is for.
+    Receiver,
+    Medium,
 }
 
 /// Time stands still: somebody acts again and again within one instant.
@@ -91,11 +119,20 @@ impl<M: Medium, S: Station> World<M, S> {
         let addresses: Vec<_> = stations.iter().map(Station::addr).collect();
         medium.attach(&addresses)?;
         let nodes = stations.len() + 1;
-        let mut agenda = Agenda::new(nodes);
-        (0..nodes).for_each(|node| agenda.schedule(node, Instant::ZERO));
-        let turns = vec![(Instant::ZERO, 0); nodes];
-        let arrivals = Arrivals::default();
-        Ok(Self { stations, medium, now: Instant::ZERO, agenda, arrivals, turns })
+        let mut agenda = Agenda::new(stations.len());
+        (0..stations.len()).for_each(|station| {
+            agenda.enter_turn(station, Turn { at: Instant::ZERO, sequence: station as u64 });
+        });
+        Ok(Self {
+            sequence: nodes as u64,
+            agenda,
+            medium_due: Turn { at: Instant::ZERO, sequence: stations.len() as u64 },
+            arrivals: Arrivals::default(),
+            now: Instant::ZERO,
+            turns: vec![(Instant::ZERO, 0); nodes],
+            stations,
+            medium,
+        })
     }
 
     /// How far the run has come.
@@ -128,7 +165,7 @@ impl<M: Medium, S: Station> World<M, S> {
     /// Where there is no such station.
     pub fn wake(&mut self, station: usize) {
         assert!(station < self.stations.len(), "there is no station {station}");
-        self.agenda.schedule(station, self.now);
+        self.set(station, self.now);
     }
 
     /// Runs until `end`, what happens then included.
@@ -136,10 +173,10 @@ impl<M: Medium, S: Station> World<M, S> {
     /// # Errors
     /// Where time stands still.
     pub fn run(&mut self, end: Instant, mut tap: impl FnMut(&Passage)) -> Result<(), Stuck> {
-        while let Some((at, node)) = self.agenda.first()
+        while let Some((at, who)) = self.first()
             && at <= end
         {
-            self.turn(at, node, &mut tap)?;
+            self.turn(at, who, &mut tap)?;
         }
         self.now = self.now.max(end);
         Ok(())
@@ -150,32 +187,60 @@ impl<M: Medium, S: Station> World<M, S> {
     /// # Errors
     /// Where time stands still.
     pub fn step(&mut self, mut tap: impl FnMut(&Passage)) -> Result<Option<Instant>, Stuck> {
-        let Some((at, node)) = self.agenda.first() else { return Ok(None) };
-        self.turn(at, node, &mut tap)?;
+        let Some((at, who)) = self.first() else { return Ok(None) };
+        self.turn(at, who, &mut tap)?;
         Ok(Some(self.now))
     }
 
-    fn turn(
-        &mut self,
-        at: Instant,
-        node: usize,
-        tap: &mut impl FnMut(&Passage),
-    ) -> Result<(), Stuck> {
-        self.now = self.now.max(at);
-        let medium = self.stations.len();
-        if node == medium {
-            self.count(medium)?;
-            self.medium.expire(self.now);
-            return self.drain_medium(tap);
+    /// Whose turn is next, and when.
+    fn first(&self) -> Option<(Instant, Who)> {
+        let (mut turn, station) = self.agenda.first_turn();
+        let mut who = Who::Station(station);
+        let arrival = self.arrivals.first();
+        if arrival.is_before(turn) {
+            (turn, who) = (arrival, Who::Receiver);
         }
-        let station = if node < medium {
-            self.stations[node].expire(self.now);
-            node
-        } else {
-            self.agenda.cancel(node);
-            let (station, frame) = self.arrivals.take(node - medium - 1);
-            self.stations[station].receive(self.now, frame);
-            station
+        if self.medium_due.is_before(turn) {
+            (turn, who) = (self.medium_due, Who::Medium);
+        }
+        (turn != Turn::NEVER).then_some((turn.at, who))
+    }
+
+    /// Sets the station's deadline.
+    fn set(&mut self, station: usize, at: Instant) {
+        self.agenda.enter_turn(station, Turn { at, sequence: self.sequence });
+        self.sequence += 1;
+    }
+
+    /// Sets the medium's deadline, if it has one; one that stays the same keeps its turn.
+    fn set_medium(&mut self, deadline: Option<Instant>) {
+        match deadline.map(|at| at.max(self.now)) {
+            Some(at) if self.medium_due != Turn::NEVER && self.medium_due.at == at => {}
+            Some(at) => {
+                self.medium_due = Turn { at, sequence: self.sequence };
+                self.sequence += 1;
+            }
+            None => self.medium_due = Turn::NEVER,
+        }
+    }
+
+    fn turn(&mut self, at: Instant, who: Who, tap: &mut impl FnMut(&Passage)) -> Result<(), Stuck> {
+        self.now = self.now.max(at);
+        let station = match who {
+            Who::Medium => {
+                self.count(self.stations.len())?;
+                self.medium.expire(self.now);
+                return self.drain_medium(tap);
+            }
+            Who::Station(station) => {
+                self.stations[station].expire(self.now);
+                station
+            }
+            Who::Receiver => {
+                let (station, frame) = self.arrivals.take().expect("a frame is due");
+                self.stations[station].receive(self.now, frame);
+                station
+            }
         };
         if self.drain_station(station)? { self.drain_medium(tap) } else { Ok(()) }
     }
@@ -192,7 +257,7 @@ impl<M: Medium, S: Station> World<M, S> {
         let has_buffer = self.stations[station].has_receive_buffer();
         self.medium.set_receive_buffer(self.now, station, has_buffer);
         match self.stations[station].deadline() {
-            Some(deadline) => self.agenda.schedule(station, deadline.at.max(self.now)),
+            Some(deadline) => self.set(station, deadline.at.max(self.now)),
             None => self.agenda.cancel(station),
         }
         Ok(offered)
@@ -200,13 +265,13 @@ impl<M: Medium, S: Station> World<M, S> {
 
     /// Passes on what the medium has to tell, and what the stations make of it.
     fn drain_medium(&mut self, tap: &mut impl FnMut(&Passage)) -> Result<(), Stuck> {
-        let medium = self.stations.len();
         while let Some(event) = self.medium.poll() {
             match event {
                 Event::Passage(passage) => tap(&passage),
                 Event::Delivery(Delivery { at, station, frame }) => {
-                    let node = medium + 1 + self.arrivals.put(station, frame);
-                    self.agenda.schedule(node, at.max(self.now));
+                    let turn = Turn { at: at.max(self.now), sequence: self.sequence };
+                    self.arrivals.put(turn, station, frame);
+                    self.sequence += 1;
                 }
                 Event::Transmitted { station, outcome } => {
                     self.stations[station].transmitted(self.now, outcome);
@@ -214,10 +279,7 @@ impl<M: Medium, S: Station> World<M, S> {
                 }
             }
         }
-        match self.medium.deadline() {
-            Some(deadline) => self.agenda.schedule(medium, deadline.at.max(self.now)),
-            None => self.agenda.cancel(medium),
-        }
+        self.set_medium(self.medium.deadline().map(|deadline| deadline.at));
         Ok(())
     }
 
