@@ -48,7 +48,7 @@ pub struct CsmaCd {
     directory: Directory,
     entities: Vec<Entity>,
     /// Stations that have a frame and are not sending it, in no particular order.
-    waiting: Vec<usize>,
+    waiting: Vec<Waiting>,
     /// Signals that some station may still hear or be deferring to, in the order of their starts.
     signals: Vec<Signal>,
     /// How many of `signals`, from the first, reach every station before any of the others.
@@ -88,11 +88,17 @@ struct Entity {
     attempts: u32,
     /// When it was ready to be sent: it came to the head of the queue, or its backoff ended.
     ready: Instant,
-    /// When it will start, as far as is known.
-    start: Instant,
     /// The station's own note of what it heard: see [`Heard::Apart`].
     deference: Deference,
     backoff: Stream,
+}
+
+/// A station that waits.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    station: usize,
+    /// When it will start, as far as is known.
+    start: Instant,
 }
 
 /// What one station puts on the bus: a frame, or the fragment that a collision leaves of it.
@@ -129,12 +135,13 @@ struct Due {
     what: What,
 }
 
-/// What can happen. At one instant ends come before starts, and both in the order of their numbers.
+/// What can happen. At one instant ends come before starts, signals in the order in which they
+/// started, and stations in the order of their numbers.
 #[derive(Clone, Copy, Debug)]
 enum What {
     /// This one of the signals ends.
     End(usize),
-    /// This station starts to send.
+    /// The station at this place among those that wait starts to send.
     Start(usize),
 }
 
@@ -226,13 +233,23 @@ impl CsmaCd {
     /// The first frame of the station's queue is ready to be sent.
     fn contend(&mut self, station: usize, ready: Instant) {
         self.entities[station].ready = ready;
-        self.entities[station].start = self.starts(station);
-        self.waiting.push(station);
+        let start = self.starts(station, self.silent());
+        self.waiting.push(Waiting { station, start });
+    }
+
+    /// From when on no station defers to anything that is on the bus or was. What is not kept any
+    /// more was heard by all before the last of what is kept began.
+    fn silent(&self) -> Instant {
+        let heard = self.signals.iter().map(Signal::heard_by_all).max();
+        heard.map_or(Instant::ZERO, |heard| later(heard, self.times.gap.whole))
     }
 
     /// When the station, which waits, will start to send if nobody else starts before.
-    fn starts(&self, station: usize) -> Instant {
+    fn starts(&self, station: usize, silent: Instant) -> Instant {
         let (ready, gap) = (self.entities[station].ready, self.times.gap);
+        if ready >= silent {
+            return ready;
+        }
         let deference = self.deference(station);
         match self.signals.as_slice() {
             [] => deference.start(ready, &[], gap),
@@ -280,19 +297,19 @@ impl CsmaCd {
         // Two plain loops: this runs at every start and every end.
         let mut at = Instant::MAX;
         let mut what = None;
-        for (index, signal) in self.signals.iter().enumerate() {
-            if signal.on && signal.end < at {
-                (at, what) = (signal.end, Some(What::End(index)));
+        if self.sending.0 > 0 {
+            for (index, signal) in self.signals.iter().enumerate() {
+                if signal.on && signal.end < at {
+                    (at, what) = (signal.end, Some(What::End(index)));
+                }
             }
         }
-        for station in self.waiting.iter().copied() {
-            let start = self.entities[station].start;
-            let earlier = match what {
-                Some(What::Start(other)) => (start, station) < (at, other),
-                Some(What::End(_)) | None => start < at,
-            };
-            if earlier {
-                (at, what) = (start, Some(What::Start(station)));
+        let mut first = usize::MAX;
+        for (index, Waiting { station, start }) in self.waiting.iter().enumerate() {
+            if *start < at
+                || (*start == at && *station < first && !matches!(what, Some(What::End(_))))
+            {
+                (at, what, first) = (*start, Some(What::Start(index)), *station);
             }
         }
         what.map(|what| Due { at, what })
@@ -300,20 +317,21 @@ impl CsmaCd {
 
     /// Lets happen what is due by `now`.
     fn advance(&mut self, now: Instant) {
-        loop {
-            self.due = self.next();
-            match self.due.filter(|due| due.at <= now) {
-                Some(Due { at, what: What::Start(station) }) => self.start(at, station),
-                Some(Due { at, what: What::End(index) }) => self.end(at, index),
-                None => return,
+        while let Some(Due { at, what }) = self.due
+            && at <= now
+        {
+            match what {
+                What::Start(place) => self.start(at, place),
+                What::End(index) => self.end(at, index),
             }
+            self.due = self.next();
         }
     }
 
-    /// The station starts to send the first frame of its queue.
-    fn start(&mut self, now: Instant, station: usize) {
+    /// The station at this place among those that wait starts to send the first frame of its queue.
+    fn start(&mut self, now: Instant, place: usize) {
+        let Waiting { station, .. } = self.waiting.swap_remove(place);
         self.forget(now, station);
-        self.waiting.retain(|other| *other != station);
         let entity = &self.entities[station];
         if entity.attempts == 0 && now > entity.ready {
             self.statistics.deferred += 1;
@@ -335,9 +353,11 @@ impl CsmaCd {
         }
         self.sending.0 += 1;
         self.signals.push(signal);
-        for index in 0..self.waiting.len() {
-            let other = self.waiting[index];
-            self.entities[other].start = self.starts(other);
+        if !self.waiting.is_empty() {
+            let silent = self.silent();
+            for index in 0..self.waiting.len() {
+                self.waiting[index].start = self.starts(self.waiting[index].station, silent);
+            }
         }
     }
 
@@ -526,7 +546,6 @@ impl Medium for CsmaCd {
                 queue: VecDeque::new(),
                 attempts: 0,
                 ready: Instant::ZERO,
-                start: Instant::ZERO,
                 deference: Deference::default(),
                 backoff: Stream::named(self.params.seed, &format!("csma-cd/{name}/backoff")),
             })
@@ -548,6 +567,7 @@ impl Medium for CsmaCd {
         queue.push_back(frame);
         if queue.len() == 1 {
             self.contend(station, now);
+            self.due = self.next();
             self.advance(now);
         }
     }
