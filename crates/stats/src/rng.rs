@@ -67,9 +67,12 @@ impl Stream {
 
     /// An exponential draw with this mean, rounded to the nearest nanosecond.
     pub fn exponential(&mut self, mean: Duration) -> Duration {
-        let nanos = mean.as_nanos() as f64 * -libm::log(1.0 - self.unit());
-        // The cast saturates; 584 years of waiting is for ever.
-        Duration::from_nanos(libm::round(nanos) as u64)
+        let mean = u64::try_from(mean.as_nanos()).unwrap_or(u64::MAX);
+        let nanos = mean as f64 * -libm::log(1.0 - self.unit());
+        // The cast saturates; 584 years of waiting is for ever. Beyond 2^53 nothing is left to round.
+        let whole = nanos as u64;
+        let half = u64::from(nanos - whole as f64 >= 0.5);
+        Duration::from_nanos(whole.saturating_add(half))
     }
 }
 

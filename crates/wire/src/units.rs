@@ -32,6 +32,10 @@ impl BitRate {
     /// How long `bits` last, rounded to the nearest nanosecond.
     #[must_use]
     pub fn bits(self, bits: u64) -> Duration {
+        let exact = bits.checked_mul(1_000_000_000).and_then(|bits| bits.checked_add(self.0 / 2));
+        if let Some(exact) = exact {
+            return Duration::from_nanos(exact / self.0);
+        }
         let rate = u128::from(self.0);
         let nanos = (u128::from(bits) * 1_000_000_000 + rate / 2) / rate;
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))

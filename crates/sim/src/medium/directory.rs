@@ -8,15 +8,15 @@ use wire::addr::Mac;
 /// The addresses of the stations on a medium.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Directory {
-    /// In the order of addresses; stations of one address in their own order.
-    sorted: Vec<(Mac, usize)>,
+    /// In the order of addresses, as numbers; stations of one address in their own order.
+    sorted: Vec<(u64, usize)>,
 }
 
 impl Directory {
     /// The directory of stations with these addresses.
     pub(super) fn new(addresses: &[Mac]) -> Self {
         let mut sorted: Vec<_> =
-            addresses.iter().enumerate().map(|(station, mac)| (*mac, station)).collect();
+            addresses.iter().enumerate().map(|(station, mac)| (number(*mac), station)).collect();
         sorted.sort_unstable();
         Self { sorted }
     }
@@ -30,6 +30,7 @@ impl Directory {
         let among = if destination.is_group() {
             &self.sorted[..]
         } else {
+            let destination = number(destination);
             let from = self.sorted.partition_point(|(mac, _)| *mac < destination);
             let count = self.sorted[from..].iter().take_while(|e| e.0 == destination).count();
             &self.sorted[from..from + count]
@@ -45,6 +46,11 @@ impl Directory {
             if before == 0 { mac.to_string() } else { format!("{mac}#{before}") }
         })
     }
+}
+
+/// The address as a number, which is compared faster than its octets.
+fn number(Mac([a, b, c, d, e, f]): Mac) -> u64 {
+    u64::from_be_bytes([0, 0, a, b, c, d, e, f])
 }
 
 #[cfg(test)]
