@@ -146,6 +146,8 @@ pub struct FlowReport {
     pub sent: u64,
     /// Messages not taken.
     pub not_taken: u64,
+    /// Messages that would have been due while their station was away.
+    pub not_offered: u64,
     /// Messages that arrived.
     pub delivered: u64,
     /// Copies that arrived.
@@ -328,6 +330,7 @@ fn flow_report(name: &str, flows: &[FlowSample], level: f64) -> FlowReport {
         lost: probability(sum(|flow| flow.lost), sum(|flow| flow.sent)),
         sent: sum(|flow| flow.sent),
         not_taken: sum(|flow| flow.not_taken),
+        not_offered: sum(|flow| flow.not_offered),
         delivered: sum(|flow| flow.delivered),
         duplicated: sum(|flow| flow.duplicated),
         out_of_order: sum(|flow| flow.out_of_order),

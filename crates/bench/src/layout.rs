@@ -2,10 +2,11 @@
 
 use crate::collect::{Clocks, Collector, Cut, Watched};
 use crate::profile::{self, Profile};
-use crate::scenario::{LLC_OCTETS, Medium, Pattern, Scenario, Service, Warmup};
+use crate::scenario::{LLC_OCTETS, Medium, Pattern, Scenario, Service, Station, Warmup};
 use core::time::Duration;
+use sim::medium::token_bus::Change;
 use stack::llc::type3::{self, Priorities};
-use stack::load::{self, FlowId};
+use stack::load::{self, Absence, FlowId};
 use stack::messaging;
 use stack::profile::HostParams;
 use stats::rng::Stream;
@@ -26,6 +27,8 @@ pub struct Place {
     pub profile: Option<Profile>,
     /// Where on the bus or ring it is, in metres; zero on media without places.
     pub metres: f64,
+    /// When its users offer nothing.
+    pub absences: Vec<Absence>,
 }
 
 /// The stations of a run and the flows to watch.
@@ -35,6 +38,8 @@ pub struct Layout {
     pub places: Vec<Place>,
     /// The scenario's flows; the background is not watched.
     pub watched: Vec<Watched>,
+    /// What befalls stations of a token bus.
+    pub changes: Vec<Change>,
 }
 
 /// What all chance of a replication derives from. It does not depend on the point, so that points
@@ -75,6 +80,7 @@ pub fn lay_out(scenario: &Scenario, seed: u64) -> Layout {
             },
             name,
             profile: profile.and_then(|name| profile::built_in(name.0)),
+            absences: stations.get(index).map(Station::absences).unwrap_or_default(),
             flows: Vec::new(),
             metres: position
                 .map_or_else(|| scenario.medium.spread(index, total), |position| position.metres()),
@@ -96,7 +102,8 @@ pub fn lay_out(scenario: &Scenario, seed: u64) -> Layout {
             pattern: pattern(flow.pattern),
             size_octets: flow.size.octets(),
             messages,
-            start: Instant::ZERO + flow.start.0,
+            start: Instant::ZERO
+                + scenario.begins(&flow.from, flow.start.0).unwrap_or(scenario.stop.after.0),
             seed: Stream::named(seed, &format!("flow/{}", flow.name)).u64(),
         });
         watched.push(Watched {
@@ -109,7 +116,15 @@ pub fn lay_out(scenario: &Scenario, seed: u64) -> Layout {
         });
     }
     add_background(scenario, seed, stations.len(), &mut places);
-    Layout { places, watched }
+    Layout { places, watched, changes: changes(&stations) }
+}
+
+/// What befalls these stations.
+fn changes(stations: &[Station]) -> Vec<Change> {
+    let of = |(station, it): (usize, &Station)| {
+        it.changes().into_iter().map(move |(at, kind)| Change { at, station, kind })
+    };
+    stations.iter().enumerate().flat_map(of).collect()
 }
 
 /// The messaging service of a station on this medium.

@@ -59,6 +59,9 @@ pub struct FlowSample {
     pub sent: u64,
     /// Messages that were due but not taken, since too many waited for the service.
     pub not_taken: u64,
+    /// Messages that would have been due while their station was away: nobody judges them.
+    #[serde(default)]
+    pub not_offered: u64,
     /// Messages that arrived, each counted once.
     pub delivered: u64,
     /// Messages that were handed to the service and had not arrived when the run was over.

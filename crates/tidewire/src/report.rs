@@ -196,6 +196,21 @@ fn share(probability: &Probability, confidence: f64) -> String {
     proportion(events, trials, confidence).to_string()
 }
 
+/// What became of the logical ring of a token bus whose stations come and go.
+fn ring(point: &PointReport) -> Option<String> {
+    let kept = [
+        ("entries", "entered"),
+        ("departures", "left"),
+        ("bridges", "mended past one that failed"),
+        ("tokens-lost", "tokens lost"),
+        ("claims", "tokens claimed"),
+    ];
+    let counts = kept.map(|(name, what)| (point.counts.get(&format!("medium.{name}")), what));
+    let told: Vec<String> =
+        counts.into_iter().filter_map(|(count, what)| Some(format!("{} {what}", count?))).collect();
+    (!told.is_empty()).then(|| format!("ring, over all runs: {}", told.join(", ")))
+}
+
 /// What a reader of a point should know beside its numbers.
 fn notes(point: &PointReport) -> Vec<String> {
     let mut notes = Vec::new();
@@ -203,10 +218,12 @@ fn notes(point: &PointReport) -> Vec<String> {
         let (some, all) = (point.incomplete, point.replications);
         notes.push(format!("{some} of {all} runs did not run to their end"));
     }
+    notes.extend(ring(point));
     for flow in &point.flows {
         let name = &flow.name;
         for (count, what) in [
             (flow.not_taken, "messages were due but not taken: the service was too slow"),
+            (flow.not_offered, "messages were not offered, nor judged: their station was away"),
             (flow.duplicated, "messages arrived twice"),
             (flow.out_of_order, "messages arrived behind a later one"),
             (flow.damaged, "arrivals were damaged"),

@@ -8,7 +8,8 @@
 //! (IEEE 802.1Q). Each bound holds for the whole queue of the station, not for its head alone.
 //!
 //! Left out, and told as such: connections, requests, acknowledged messages, messages at random,
-//! machines that take time, faults, CSMA/CD, and the lower access classes of a token bus.
+//! stations that come and go, machines that take
+//! time, faults, CSMA/CD, and the lower access classes of a token bus.
 
 mod shared;
 mod stream;
@@ -46,6 +47,8 @@ pub enum Reason {
     Unlimited,
     /// A bad path delays and repeats frames.
     Faults,
+    /// Stations enter the ring, leave it, fail, or lose its token.
+    Members,
     /// Processors and buses of stations take time.
     Machines,
     /// A lower access class of a token bus may find the token late for ever.
@@ -69,6 +72,7 @@ impl Reason {
             Self::Acknowledged => "each waits for an acknowledgement",
             Self::Unlimited => "its messages come without limit",
             Self::Faults => "a bad path delays and repeats",
+            Self::Members => "the ring is mended as stations come and go",
             Self::Machines => "stations take time of their own",
             Self::AccessClass => "its access class may wait for ever",
             Self::RingPriority => "more urgent frames may always go first",
@@ -137,6 +141,7 @@ fn general(scenario: &Scenario) -> Option<Reason> {
     match scenario.medium {
         Medium::CsmaCd { .. } | Medium::T1s { plca: false, .. } => Some(Reason::Contention),
         _ if scenario.faults != Faults::NONE => Some(Reason::Faults),
+        _ if scenario.has_changes() => Some(Reason::Members),
         _ if machines.any(|profile| is_machine(profile.0)) => Some(Reason::Machines),
         _ => None,
     }

@@ -127,6 +127,7 @@ struct Gathering {
     too_short: bool,
     sent: u64,
     not_taken: u64,
+    not_offered: u64,
     arrived: Arrivals,
     duplicated: u64,
     damaged: u64,
@@ -165,6 +166,7 @@ impl Gathering {
             too_short: false,
             sent: 0,
             not_taken: 0,
+            not_offered: 0,
             arrived: Arrivals::default(),
             duplicated: 0,
             damaged: 0,
@@ -203,6 +205,7 @@ impl Gathering {
             }
             Event::Sent { .. }
             | Event::NotTaken { .. }
+            | Event::NotOffered { .. }
             | Event::Delivered { .. }
             | Event::Answered { .. }
             | Event::Acknowledged { .. }
@@ -252,7 +255,9 @@ impl Gathering {
         let counts = |instant: Instant| self.from <= instant && instant < self.until;
         match record.event {
             // Messages are handed over in the order in which they were due.
-            Event::Sent { planned, .. } | Event::NotTaken { planned, .. }
+            Event::Sent { planned, .. }
+            | Event::NotTaken { planned, .. }
+            | Event::NotOffered { planned, .. }
                 if planned >= self.until =>
             {
                 self.passed = true;
@@ -262,6 +267,7 @@ impl Gathering {
                 self.first_due = Some(self.first_due.map_or(planned, |due| due.min(planned)));
             }
             Event::NotTaken { planned, .. } if counts(planned) => self.not_taken += 1,
+            Event::NotOffered { planned, .. } if counts(planned) => self.not_offered += 1,
             Event::Delivered { sequence, planned, sent, octets } if counts(planned) => {
                 self.delivered(record.at, sequence, planned, sent, octets);
             }
@@ -344,6 +350,7 @@ impl Gathering {
             warmup_too_short: self.too_short,
             sent: self.sent,
             not_taken: self.not_taken,
+            not_offered: self.not_offered,
             delivered,
             lost: self.sent.saturating_sub(delivered),
             duplicated: self.duplicated,

@@ -47,8 +47,10 @@ pub(super) fn drive(
             let positions = layout.places.iter().map(|place| place.metres).collect();
             let bus = point.scenario.medium.bus(positions).expect("the medium is a token bus");
             let queue_frames = QUEUE_FRAMES;
-            let medium = TokenBus::new(token_bus::Params { queue_frames, ..bus })?;
-            under_faults(medium, point, layout, seed, watch, count_token_bus)
+            let changes = layout.changes.clone();
+            let count = if changes.is_empty() { count_token_bus } else { count_changing_bus };
+            let medium = TokenBus::new(token_bus::Params { queue_frames, changes, ..bus })?;
+            under_faults(medium, point, layout, seed, watch, count)
         }
         Medium::T1s { plca: true, .. } => {
             let positions = layout.places.iter().map(|place| place.metres).collect();
@@ -192,6 +194,20 @@ fn count_token_bus(medium: &TokenBus, counts: &mut BTreeMap<String, u64>) {
         note(counts, "medium.windows", statistics.windows);
     }
     note(counts, "medium.carried-ns", wire::time::nanos(statistics.carried));
+}
+
+/// Of a bus whose stations come and go also what became of its ring.
+fn count_changing_bus(medium: &TokenBus, counts: &mut BTreeMap<String, u64>) {
+    count_token_bus(medium, counts);
+    let statistics = medium.statistics();
+    note(counts, "medium.entries", statistics.entries);
+    note(counts, "medium.contentions", statistics.contentions);
+    note(counts, "medium.departures", statistics.departures);
+    note(counts, "medium.bridges", statistics.bridges);
+    note(counts, "medium.tokens-lost", statistics.tokens_lost);
+    note(counts, "medium.claims", statistics.claims);
+    note(counts, "medium.outside", statistics.outside);
+    note(counts, "medium.given-up", statistics.given_up);
 }
 
 fn note(counts: &mut BTreeMap<String, u64>, name: &str, count: u64) {

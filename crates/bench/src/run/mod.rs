@@ -167,7 +167,7 @@ fn simulate<M: Medium>(
     watch: &mut Watch<'_>,
     count: impl Fn(&M, &mut BTreeMap<String, u64>),
 ) -> Result<Ran, RunError> {
-    let Layout { places, watched } = layout;
+    let Layout { places, watched, changes: _ } = layout;
     // Machines cost the simulator time, too, so that stations without are not wrapped.
     if places.iter().any(|place| place.profile.is_some()) {
         let is_ring = point.scenario.medium.ring(Vec::new()).is_some();

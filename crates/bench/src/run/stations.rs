@@ -109,7 +109,8 @@ impl Hosted for Placed {
 
 /// Stations that take no time.
 pub(super) fn plain(places: Vec<Place>) -> Vec<Host> {
-    places.into_iter().map(|place| Host::new(place.host, place.flows)).collect()
+    let host = |place: Place| Host::new(place.host, place.flows).absent(&place.absences);
+    places.into_iter().map(host).collect()
 }
 
 /// Stations on their machines; those that name none take no time. On a ring a frame without a
@@ -118,10 +119,11 @@ pub(super) fn costed(places: Vec<Place>, is_ring: bool) -> Result<Vec<Placed>, I
     let no_buffer = if is_ring { NoBuffer::Refused } else { NoBuffer::Lost };
     let on_machine = |place: Place| {
         let Some(profile) = place.profile else {
-            return Ok(Placed::Bare(Box::new(Host::new(place.host, place.flows))));
+            let host = Host::new(place.host, place.flows).absent(&place.absences);
+            return Ok(Placed::Bare(Box::new(host)));
         };
         let params = profile.host(Layer::Llc, no_buffer);
-        let host = host(place.host, place.flows, &params);
+        let host = host(place.host, place.flows, &params).absent(&place.absences);
         Ok(Placed::On(Box::new(Costed::new(host, params, BTreeSet::new())?)))
     };
     places.into_iter().map(on_machine).collect()

@@ -1,14 +1,13 @@
 //! What one key alone does not show: names that must exist, sizes that must fit, loads that must
 //! not exceed the medium.
 
-use super::feasible;
 use super::fields::Placed;
 use super::medium::MOST_SWITCHES;
 use super::network::LONGEST_LIFETIME;
 use super::problem::{Problem, meant};
 use super::{
     Background, Flow, LLC_OCTETS, Medium, Pattern, Protocol, Scenario, Service, Share, Size, Span,
-    Subject, Transport, Warmup,
+    Subject, Transport, Warmup, feasible, members,
 };
 use core::ops::Range;
 use sim::medium::{csma_cd, plca, switched, token_bus, token_ring};
@@ -54,6 +53,7 @@ pub(super) fn check(scenario: &Scenario, document: &Placed<'_>, problems: &mut V
         checker.background(background);
     }
     checker.requirements();
+    members::check(scenario, document, problems);
     feasible::check(scenario, document, problems);
 }
 

@@ -8,6 +8,7 @@ mod check;
 mod feasible;
 pub(crate) mod fields;
 mod medium;
+mod members;
 mod network;
 mod parse;
 mod problem;
@@ -272,6 +273,18 @@ pub struct Station {
     /// The machine that it is on when it is simulated; one that takes no time if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<ProfileName>,
+    /// When it wants to be in the logical ring of a token bus: from the beginning if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enters_at: Option<Span>,
+    /// When it wants to leave that ring; never if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub leaves_at: Option<Span>,
+    /// When it fails, without telling anybody; never if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fails_at: Option<Span>,
+    /// From when on it loses the next token that it is given; never if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loses_token_at: Option<Span>,
 }
 
 /// The name of a machine that comes with the program: `ideal`, `pc-pronet`, `at-pronet`, `intel-310` or
@@ -453,6 +466,10 @@ impl Scenario {
                 name: format!("{}-{i}", group.prefix),
                 position: None,
                 profile: group.profile,
+                enters_at: None,
+                leaves_at: None,
+                fails_at: None,
+                loses_token_at: None,
             })
         });
         self.named_stations.iter().cloned().chain(numbered).collect()

@@ -319,8 +319,13 @@ impl Read for Station {
         let name = fields.required("name", problems);
         let position = fields.optional("position", problems);
         let profile = fields.optional("profile", problems);
+        let enters_at = fields.optional("enters-at", problems);
+        let leaves_at = fields.optional("leaves-at", problems);
+        let fails_at = fields.optional("fails-at", problems);
+        let loses_token_at = fields.optional("loses-token-at", problems);
         fields.finish(problems);
-        Some(Self { name: name?, position, profile })
+        let name = name?;
+        Some(Self { name, position, profile, enters_at, leaves_at, fails_at, loses_token_at })
     }
 }
 

@@ -116,7 +116,7 @@ fn carry_out<C: Carrier>(
     order: Order<'_>,
 ) -> Result<Measured, SessionError> {
     let seed = seed_of(&order.point.scenario, order.replication);
-    let Layout { places, watched } = lay_out(&order.point.scenario, seed);
+    let Layout { places, watched, changes: _ } = lay_out(&order.point.scenario, seed);
     let flows = flows_of(&order, &places)?;
     let rendezvous = rendezvous::Params::new(None, text(crate::PROGRAM));
     let party = Party::new(host, rendezvous);

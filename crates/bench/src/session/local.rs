@@ -55,7 +55,7 @@ pub fn measure(
 ) -> Result<Sample, SessionError> {
     let scenario = &point.scenario;
     let seed = seed_of(scenario, replication);
-    let Layout { places, watched } = lay_out(scenario, seed);
+    let Layout { places, watched, changes: _ } = lay_out(scenario, seed);
     let origin = clock::now() + RUN_UP;
     let until = origin + scenario.stop.after.0;
     let hub = Hub::new(QUEUE_FRAMES);

@@ -6,6 +6,7 @@ mod bounds;
 mod iso_tcp;
 mod layers;
 mod media;
+mod members;
 mod messages;
 mod report;
 mod runs;

@@ -98,6 +98,23 @@ pub struct Flow {
     pub seed: u64,
 }
 
+/// A time in which a station's users offer nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Absence {
+    /// From when on.
+    pub from: Instant,
+    /// Until when; for ever without one.
+    pub until: Option<Instant>,
+}
+
+impl Absence {
+    /// Whether it is under way at this time.
+    #[must_use]
+    pub fn covers(&self, at: Instant) -> bool {
+        self.from <= at && self.until.is_none_or(|until| at < until)
+    }
+}
+
 /// Something a station's users saw happen.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Record {
@@ -129,6 +146,13 @@ pub enum Event {
         /// Which one.
         sequence: u32,
         /// When it had been due.
+        planned: Instant,
+    },
+    /// At the sender: a message would have been due, but its user was absent.
+    NotOffered {
+        /// Which one.
+        sequence: u32,
+        /// When it would have been due.
         planned: Instant,
     },
     /// At the receiver: a message arrived whole.

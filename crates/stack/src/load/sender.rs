@@ -1,6 +1,8 @@
 //! The user at the sending end of a flow: knows what is due, not how it travels.
 
-use super::{Event, Flow, FlowId, Pattern, Record, STAMP_OCTETS, Stamp, StampKind, content};
+use super::{
+    Absence, Event, Flow, FlowId, Pattern, Record, STAMP_OCTETS, Stamp, StampKind, content,
+};
 use crate::machine::Deadline;
 use bytes::Bytes;
 use core::time::Duration;
@@ -42,6 +44,8 @@ pub struct Sender {
     /// Requests without a reply.
     unanswered: u64,
     opened_at: Instant,
+    /// When its user offers nothing.
+    absences: Vec<Absence>,
 }
 
 impl Sender {
@@ -58,7 +62,14 @@ impl Sender {
             due: 0,
             unanswered: 0,
             opened_at: Instant::ZERO,
+            absences: Vec::new(),
         }
+    }
+
+    /// Its user offers nothing at these times: what would be due is told and not handed over, and a
+    /// pattern that waits for the service or for an answer goes on when the user is back.
+    pub fn absent(&mut self, absences: &[Absence]) {
+        self.absences = absences.to_vec();
     }
 
     /// What it carries out.
@@ -133,9 +144,19 @@ impl Sender {
             if self.is_ahead() {
                 break;
             }
+            let absence = self.absences.iter().find(|absence| absence.covers(planned)).copied();
+            if let Some(absence) = absence
+                && matches!(self.flow.pattern, Pattern::Bulk | Pattern::MaximumRateRequest { .. })
+            {
+                self.next_due = absence.until;
+                continue;
+            }
             let sequence = self.due as u32;
             self.due += 1;
-            if self.waiting.len() < WAITING {
+            if absence.is_some() {
+                let event = Event::NotOffered { sequence, planned };
+                records.push_back(Record { at: now, flow: self.flow.id, event });
+            } else if self.waiting.len() < WAITING {
                 self.waiting.push_back((sequence, planned));
             } else {
                 let event = Event::NotTaken { sequence, planned };

@@ -25,7 +25,7 @@ use super::sockets::{Handed, Said, Sockets};
 use crate::clnp::{self, Network};
 use crate::llc::type1::{self, Lpdu, Type1};
 use crate::llc::type3;
-use crate::load::{Event, Flow, FlowId, Outcome, Pattern, Record, Sender, Sink, Stage};
+use crate::load::{Absence, Event, Flow, FlowId, Outcome, Pattern, Record, Sender, Sink, Stage};
 use crate::machine::{Machine, Output};
 use crate::messaging::{self, Messaging};
 use crate::station::Frame;
@@ -180,6 +180,13 @@ impl Host {
         };
         flows.into_iter().for_each(|flow| host.add(flow));
         host
+    }
+
+    /// Its users offer nothing at these times.
+    #[must_use]
+    pub fn absent(mut self, absences: &[Absence]) -> Self {
+        self.flows.iter_mut().for_each(|flow| flow.sender.absent(absences));
+        self
     }
 
     /// The next thing its users saw happen.

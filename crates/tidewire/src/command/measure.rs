@@ -27,6 +27,10 @@ pub(crate) fn run(measure: &Measure, output: &Output) -> anyhow::Result<Exit> {
     if measure.run.print_scenario {
         return study::print(&chosen, output);
     }
+    if chosen.study.points.iter().any(|point| point.scenario.has_changes()) {
+        let message = "stations that enter, leave or fail are simulated only";
+        return Err(Failure::usage(message).with_fix("tidewire predict").into());
+    }
     let stop = interrupt::install()?;
     let against = against(measure)?;
     let scenario = chosen.study.scenario();

@@ -29,7 +29,8 @@ pub struct Change {
 /// What may befall a station.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// It wants to be in the ring from now on. A station whose first change this is begins outside. One
+    /// It wants to be in the ring from now on. A station whose first change this is, lost tokens
+    /// apart, begins outside. One
     /// that failed works again, and nobody noticed if its successor has not been found yet.
     Join,
     /// It leaves: at its next token it names its successor to its predecessor (set_successor), and takes

@@ -429,7 +429,8 @@ impl Medium for TokenBus {
         let tokens_to_window = self.params.maintenance.map_or(0, |it| it.tokens_between_windows);
         let entity = Entity { presence: Presence::Member, tokens_to_window, ..Entity::default() };
         self.entities = vec![entity; places];
-        for Change { station, kind, .. } in &self.changes {
+        let members = self.changes.iter().filter(|change| change.kind != Kind::LoseToken);
+        for Change { station, kind, .. } in members {
             // The first of a station's changes comes last.
             self.entities[*station].presence =
                 if *kind == Kind::Join { Presence::Outside } else { Presence::Member };

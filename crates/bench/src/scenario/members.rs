@@ -1,0 +1,162 @@
+//! Stations that enter the logical ring of a token bus, leave it, fail, or lose its token, and when
+//! their users are away for it.
+//!
+//! A station whose first change is to enter begins outside. One that enters after it left or failed is
+//! back. Its users offer nothing while it is outside; from when it wants to enter they do, and what
+//! they offer waits.
+
+use super::check::place_of;
+use super::fields::Placed;
+use super::problem::Problem;
+use super::{Medium, Scenario, Span, Station};
+use core::time::Duration;
+use sim::medium::token_bus::Kind;
+use stack::load::Absence;
+use wire::time::Instant;
+
+impl Station {
+    /// What befalls it and when, in the order of time.
+    #[must_use]
+    pub fn changes(&self) -> Vec<(Duration, Kind)> {
+        let mut changes: Vec<(Duration, Kind)> =
+            self.keys().into_iter().filter_map(|(_, at, kind)| Some((at?.0, kind))).collect();
+        changes.sort_by_key(|(at, _)| *at);
+        changes
+    }
+
+    /// When its users offer nothing, in the order of time.
+    #[must_use]
+    pub fn absences(&self) -> Vec<Absence> {
+        let mut absences: Vec<Absence> = Vec::new();
+        let changes = self.changes();
+        let mut changes = changes.iter().filter(|(_, kind)| *kind != Kind::LoseToken).peekable();
+        if changes.peek().is_some_and(|(_, kind)| *kind == Kind::Join) {
+            absences.push(Absence { from: Instant::ZERO, until: None });
+        }
+        for (at, kind) in changes {
+            let at = Instant::ZERO + *at;
+            let away = absences.last_mut().filter(|absence| absence.until.is_none());
+            match (kind, away) {
+                (Kind::Join, Some(absence)) => absence.until = Some(at),
+                (Kind::Leave | Kind::Fail, None) => {
+                    absences.push(Absence { from: at, until: None });
+                }
+                (Kind::Join | Kind::LoseToken, None)
+                | (Kind::Leave | Kind::Fail | Kind::LoseToken, Some(_)) => {}
+            }
+        }
+        absences
+    }
+
+    /// The keys of changes.
+    const fn keys(&self) -> [(&'static str, Option<Span>, Kind); 4] {
+        [
+            ("enters-at", self.enters_at, Kind::Join),
+            ("leaves-at", self.leaves_at, Kind::Leave),
+            ("fails-at", self.fails_at, Kind::Fail),
+            ("loses-token-at", self.loses_token_at, Kind::LoseToken),
+        ]
+    }
+}
+
+impl Scenario {
+    /// Whether any station enters, leaves, fails or loses the token.
+    #[must_use]
+    pub fn has_changes(&self) -> bool {
+        self.named_stations.iter().any(|station| !station.changes().is_empty())
+    }
+
+    /// When the first message of a flow from this station is due, or its connection is opened, that is
+    /// to begin at `start`: where the station is away then, when it is back, if ever.
+    #[must_use]
+    pub fn begins(&self, station: &str, start: Duration) -> Option<Duration> {
+        let station = self.named_stations.iter().find(|it| it.name == station);
+        let absences = station.map(Station::absences).unwrap_or_default();
+        let start = Instant::ZERO + start;
+        match absences.iter().find(|absence| absence.covers(start)) {
+            None => Some(start.since(Instant::ZERO)),
+            Some(absence) => absence.until.map(|until| until.since(Instant::ZERO)),
+        }
+    }
+}
+
+/// Adds what is wrong with changes.
+pub(super) fn check(scenario: &Scenario, document: &Placed<'_>, problems: &mut Vec<Problem>) {
+    let after = scenario.stop.after;
+    for (index, station) in scenario.named_stations.iter().enumerate() {
+        let keys = station.keys();
+        let given = keys.iter().filter_map(|(key, at, kind)| Some((*key, (*at)?, *kind)));
+        let mut before: Vec<(&str, Span)> = Vec::new();
+        for (key, at, kind) in given {
+            let place = place_of(document, &format!("station.{index}.{key}"));
+            let mut error = |message: String, help: Option<&str>| {
+                let problem = Problem::error(place.clone(), message);
+                problems.push(match help {
+                    Some(help) => problem.help(help),
+                    None => problem,
+                });
+            };
+            match scenario.medium {
+                Medium::TokenBus { maintenance: None, .. } if kind == Kind::Join => error(
+                    "nobody ever opens a window for stations that want to enter".to_owned(),
+                    Some("maintenance = { every = 16, target = \"20 ms\" } under [medium]"),
+                ),
+                Medium::TokenBus { .. } => {}
+                _ => error(
+                    format!("stations of this medium have no `{key}`"),
+                    Some("only those of a token-bus enter, leave, fail or lose the token"),
+                ),
+            }
+            if at >= after {
+                error(format!("the run ends after {after}"), None);
+            }
+            if let Some((other, _)) = before.iter().find(|(_, others)| *others == at) {
+                error(format!("`{other}` is at the same time"), None);
+            }
+            before.push((key, at));
+        }
+    }
+    for (index, flow) in scenario.flows.iter().enumerate() {
+        let begins = scenario.begins(&flow.from, flow.start.0);
+        if flow.start < after && begins.is_none_or(|begins| begins >= after.0) {
+            let place = place_of(document, &format!("flow.{index}.from"));
+            let message = format!("\"{}\" is away from {} to the end", flow.from, flow.start);
+            problems.push(Problem::error(place, message));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn station(at: [Option<u64>; 4]) -> Station {
+        let [enters_at, leaves_at, fails_at, loses_token_at] =
+            at.map(|at| at.map(|millis| Span(Duration::from_millis(millis))));
+        let (name, position, profile) = ("a".to_owned(), None, None);
+        Station { name, position, profile, enters_at, leaves_at, fails_at, loses_token_at }
+    }
+
+    #[track_caller]
+    fn check(at: [Option<u64>; 4], expected: &[(u64, Option<u64>)]) {
+        let millis = |at: Instant| at.as_nanos() / 1_000_000;
+        let absences = station(at).absences();
+        let found = absences.iter().map(|it| (millis(it.from), it.until.map(millis)));
+        assert_eq!(found.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn users_are_away_while_their_station_is_outside_the_ring() {
+        check([None; 4], &[]);
+        check([Some(5), None, None, None], &[(0, Some(5))]);
+        check([None, Some(5), None, None], &[(5, None)]);
+        check([Some(5), Some(9), None, None], &[(0, Some(5)), (9, None)]);
+        // It comes back after it left, or after it failed.
+        check([Some(9), Some(5), None, None], &[(5, Some(9))]);
+        check([Some(9), None, Some(5), None], &[(5, Some(9))]);
+        // One that left cannot be further away; a token is lost by a station that stays.
+        check([None, Some(5), Some(7), None], &[(5, None)]);
+        check([Some(9), Some(5), Some(7), Some(1)], &[(5, Some(9))]);
+        check([Some(9), None, None, Some(1)], &[(0, Some(9))]);
+    }
+}
