@@ -51,7 +51,13 @@ impl Tap {
         self.octets.clear();
         self.octets.extend_from_slice(passage.frame.head());
         self.octets.extend_from_slice(passage.frame.payload());
-        if matches!(self.stations, profile::Framing::Ieee8024 | profile::Framing::Ieee8025)
+        let has_no_length = matches!(
+            self.stations,
+            profile::Framing::Ieee8024
+                | profile::Framing::Ieee8024Responding
+                | profile::Framing::Ieee8025
+        );
+        if has_no_length
             && let Some(lpdu_octets) = self.octets.len().checked_sub(mac::HEADER_OCTETS)
             && let Some(behind) = self.octets.get_mut(12..mac::HEADER_OCTETS)
         {

@@ -8,8 +8,8 @@
 //! (IEEE 802.1Q). Each bound holds for the whole queue of the station, not for its head alone.
 //!
 //! Left out, and told as such: connections, requests, acknowledged messages, messages at random,
-//! stations that come and go, machines that take
-//! time, faults, CSMA/CD, and the lower access classes of a token bus.
+//! stations that come and go, machines that take time, faults, CSMA/CD, and the lower access classes of
+//! a token bus.
 
 mod shared;
 mod stream;

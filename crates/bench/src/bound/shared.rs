@@ -12,6 +12,8 @@ use wire::units::BitRate;
 
 /// Steps to a rotation in which every frame that comes has been counted.
 const MOST_STEPS: usize = 1_000;
+/// Octets of a response of LLC type 3 without a reply: its header and status.
+const ANSWER_OCTETS: usize = 4;
 /// The lowest priority of class 6 of a token bus (IEEE 802.4).
 const LEAST_OF_CLASS_6: u8 = 6;
 
@@ -84,7 +86,10 @@ fn bus_rotation(
     if !is_high(stream) || streams.from(stream.station).any(|other| !is_high(other)) {
         return Err(Reason::AccessClass);
     }
-    let frame = |stream: &Stream| ceiling(bus.rate, bus.frame_bits(stream.data_octets));
+    let frame = |stream: &Stream| match stream.asks {
+        true => bus.longest_exchange(stream.data_octets, ANSWER_OCTETS),
+        false => ceiling(bus.rate, bus.frame_bits(stream.data_octets)),
+    };
     let low = streams.all.iter().filter(|stream| !is_high(stream)).map(frame).max();
     let stations = bus.positions_metres.len();
     let rotation = rotation(

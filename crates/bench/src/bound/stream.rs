@@ -4,6 +4,7 @@ use crate::layout::Place;
 use crate::scenario::LLC_OCTETS;
 use core::time::Duration;
 use stack::load::{Pattern, Service};
+use stack::profile::{Framing, HostParams};
 use std::collections::BTreeMap;
 use wire::addr::Mac;
 use wire::crc16::CHECK_OCTETS;
@@ -35,6 +36,8 @@ pub(super) struct Stream {
     pub(super) period: Option<Duration>,
     /// Octets of data in a frame, LLC header included, at the most.
     pub(super) data_octets: usize,
+    /// Whether each asks for a response at once, on a token bus.
+    pub(super) asks: bool,
 }
 
 /// All that the stations of a scenario send.
@@ -55,7 +58,7 @@ impl Streams {
         for (station, place) in places.iter().enumerate() {
             for flow in &place.flows {
                 let Some(to) = index_of.get(&flow.peer) else { continue };
-                add(&mut all, station, *to, flow, &place.host.transport);
+                add(&mut all, station, *to, flow, &place.host);
             }
         }
         let ranked = places.iter().map(|place| place.host.messaging.is_some()).collect();
@@ -119,8 +122,9 @@ fn add(
     station: usize,
     to: usize,
     flow: &stack::load::Flow,
-    transport: &stack::tp4::Params,
+    host: &HostParams,
 ) {
+    let transport = &host.transport;
     let place = usize::from(flow.id.0);
     let of = |station, to, rank, period, data_octets| Stream {
         station,
@@ -130,6 +134,7 @@ fn add(
         priority: 0,
         period,
         data_octets,
+        asks: false,
     };
     let llc = LLC_OCTETS as usize;
     match flow.service {
@@ -155,8 +160,9 @@ fn add(
             let period = period(flow.pattern).filter(|_| !options.acknowledged);
             let check = if options.crc { CHECK_OCTETS } else { 0 };
             let message = of(station, to, 1 + priority, period, llc + flow.size_octets + check);
-            all.push(Stream { priority, ..message });
-            if options.acknowledged {
+            let asks = options.acknowledged && host.framing == Framing::Ieee8024Responding;
+            all.push(Stream { priority, asks, ..message });
+            if options.acknowledged && !asks {
                 // Acknowledgements go as their messages do, whenever those come.
                 let answer = of(to, station, u8::MAX, None, CONTROL_OCTETS);
                 all.push(Stream { priority, ..answer });

@@ -190,6 +190,11 @@ fn count_token_bus(medium: &TokenBus, counts: &mut BTreeMap<String, u64>) {
     note(counts, "medium.tokens-used", statistics.tokens_used);
     note(counts, "medium.tokens-too-late", statistics.tokens_too_late);
     note(counts, "medium.longest-rotation-ns", wire::time::nanos(statistics.longest_rotation));
+    if statistics.requests > 0 {
+        note(counts, "medium.requests", statistics.requests);
+        note(counts, "medium.answers", statistics.answers);
+        note(counts, "medium.unanswered", statistics.unanswered);
+    }
     if statistics.windows > 0 {
         note(counts, "medium.windows", statistics.windows);
     }

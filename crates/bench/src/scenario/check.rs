@@ -13,7 +13,7 @@ use core::ops::Range;
 use sim::medium::{csma_cd, plca, switched, token_bus, token_ring};
 use stack::llc::type3;
 use stack::load::STAMP_OCTETS;
-use stack::profile::MESSAGE_FLOWS;
+use stack::profile::{Framing, MESSAGE_FLOWS};
 use std::collections::BTreeSet;
 use toml::de::DeValue;
 use wire::crc16::CHECK_OCTETS;
@@ -442,17 +442,37 @@ impl Checker<'_, '_> {
 
     /// There must be such a bus.
     fn token_bus(&mut self) {
+        self.answer_at_once();
         let Some(bus) = self.scenario.medium.bus(Vec::new()) else { return };
         let Err(invalid) = token_bus::TokenBus::new(bus) else { return };
         let path = match invalid {
             token_bus::Invalid::Holding => "medium.holding-time",
             token_bus::Invalid::Windows => "medium.maintenance",
+            token_bus::Invalid::Retries => "medium.request-with-response.retries",
             token_bus::Invalid::Position
             | token_bus::Invalid::Station
             | token_bus::Invalid::Speed
             | token_bus::Invalid::Queue => "medium.length",
         };
         self.error(path, invalid.to_string());
+    }
+
+    /// Stations that take time are too late for a response at once.
+    fn answer_at_once(&mut self) {
+        let scenario = self.scenario;
+        if scenario.medium.framing() != Framing::Ieee8024Responding {
+            return;
+        }
+        let named = scenario.named_stations.iter().enumerate();
+        let named = named.filter(|(_, station)| station.profile.is_some());
+        let group = scenario.stations.as_ref().and_then(|group| group.profile);
+        let paths = named.map(|(index, _)| format!("station.{index}.profile"));
+        for path in paths.chain(group.map(|_| "stations.profile".to_owned())) {
+            let message = "a station on a machine does not answer within two slot times";
+            let problem = Problem::error(self.place(&path), message);
+            let help = "leave `request-with-response` or the profile out";
+            self.problems.push(problem.help(help));
+        }
     }
 
     /// The ring must hold a token, and as many stations as there are.

@@ -77,6 +77,10 @@ pub enum Medium {
         /// How stations let others into the ring; they open no windows if not given.
         #[serde(skip_serializing_if = "Option::is_none")]
         maintenance: Option<Maintenance>,
+        /// Whether acknowledged messages are acknowledged at once (request with response); each
+        /// acknowledgement waits for its station's token if not given.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        request_with_response: Option<RequestWithResponse>,
     },
     /// A 10BASE-T1S multidrop segment of IEEE 802.3cg, at 10 Mbit/s.
     T1s {
@@ -147,6 +151,16 @@ pub struct Maintenance {
     pub every: u64,
     /// Only if less than this has passed since it had the token before.
     pub target: Span,
+}
+
+/// How a token bus answers acknowledged messages within the token of who sends them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(deny_unknown_fields)]
+pub struct RequestWithResponse {
+    /// How often the MAC sends a request again at the most that nobody answers (max_retry): from 0 to
+    /// 7.
+    pub retries: u64,
 }
 
 impl Medium {
@@ -234,6 +248,7 @@ impl Medium {
             holding_time,
             classes,
             maintenance,
+            request_with_response,
         } = *self
         else {
             return None;
@@ -259,6 +274,8 @@ impl Medium {
                 tokens_between_windows: u32::try_from(every).unwrap_or(u32::MAX),
                 target_rotation_time: target.0,
             }),
+            request_with_response: request_with_response
+                .map(|it| u32::try_from(it.retries).unwrap_or(u32::MAX)),
             ..params
         })
     }
@@ -338,7 +355,8 @@ impl Medium {
             Self::Ideal { .. } | Self::CsmaCd { .. } | Self::T1s { .. } => Framing::Ieee8023,
             Self::Switched { .. } => Framing::Ieee8021Q,
             Self::TokenRing { .. } => Framing::Ieee8025,
-            Self::TokenBus { .. } => Framing::Ieee8024,
+            Self::TokenBus { request_with_response: Some(_), .. } => Framing::Ieee8024Responding,
+            Self::TokenBus { request_with_response: None, .. } => Framing::Ieee8024,
             Self::ProNet10 { .. } => Framing::WholeFrame,
         }
     }

@@ -6,7 +6,8 @@ use super::quantity::{Rate, Share, Size, Span};
 use super::require;
 use super::{
     Background, Burst, Classes, DamageKind, Faults, Flow, Group, Maintenance, Medium, Network,
-    Pattern, ProfileName, Scenario, Service, Station, Stop, Transport, VERSION, Warmup,
+    Pattern, ProfileName, RequestWithResponse, Scenario, Service, Station, Stop, Transport,
+    VERSION, Warmup,
 };
 use crate::profile;
 use core::time::Duration;
@@ -177,6 +178,7 @@ fn token_bus(fields: &mut Fields<'_, '_>, problems: &mut Vec<Problem>) -> Option
     let holding_time = fields.optional("holding-time", problems);
     let classes = fields.optional("classes", problems);
     let maintenance = fields.optional("maintenance", problems);
+    let request_with_response = fields.optional("request-with-response", problems);
     if head_end.is_none() && fields.has("head-end-delay") {
         let place = fields.span_of("head-end-delay");
         problems.push(Problem::error(place, "a bus without a head end has no `head-end-delay`"));
@@ -190,6 +192,7 @@ fn token_bus(fields: &mut Fields<'_, '_>, problems: &mut Vec<Problem>) -> Option
         holding_time: holding_time.unwrap_or(HOLDING_TIME),
         classes,
         maintenance,
+        request_with_response,
     })
 }
 
@@ -200,6 +203,15 @@ impl Read for Maintenance {
         let target = fields.required("target", problems);
         fields.finish(problems);
         Some(Self { every: every?, target: target? })
+    }
+}
+
+impl Read for RequestWithResponse {
+    fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
+        let mut fields = Fields::of(value, problems)?;
+        let retries = fields.required("retries", problems);
+        fields.finish(problems);
+        Some(Self { retries: retries? })
     }
 }
 

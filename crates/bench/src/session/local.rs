@@ -17,7 +17,7 @@ use live::port::{Faulty, FaultyParams, Hub, Port};
 use live::runner::{Control, Runner};
 use stack::fault::{Faults, Plan};
 use stack::load::Record;
-use stack::profile::Host;
+use stack::profile::{Framing, Host};
 use stack::station::Station;
 use std::collections::BTreeMap;
 use std::thread;
@@ -63,6 +63,10 @@ pub fn measure(
     let is_bad = plan != Plan::harmless(scenario.transport.m.0);
     let mut stations = Vec::new();
     for mut place in places {
+        // A port knows of no response at once.
+        if place.host.framing == Framing::Ieee8024Responding {
+            place.host.framing = Framing::Ieee8024;
+        }
         for flow in &mut place.flows {
             flow.start = origin + flow.start.since(Instant::ZERO);
         }

@@ -9,6 +9,7 @@ mod media;
 mod members;
 mod messages;
 mod report;
+mod response;
 mod runs;
 mod same_meter;
 mod verdicts;

@@ -20,5 +20,6 @@ mod talker;
 mod timelines;
 mod token_bus;
 mod token_bus_members;
+mod token_bus_response;
 mod token_ring;
 mod token_ring_hop_by_hop;

@@ -97,6 +97,17 @@ impl Queues {
         has_room
     }
 
+    /// How many answers wait.
+    pub(super) fn answers(&self) -> usize {
+        self.answers.len()
+    }
+
+    /// Takes the newest answer where there are more than this.
+    pub(super) fn take_answer_beyond(&mut self, count: usize) -> Option<Lpdu> {
+        let is_new = self.answers.len() > count;
+        self.answers.pop_back_if(|_| is_new).map(|lpdu| *lpdu)
+    }
+
     /// The next frame.
     pub(super) fn next(&mut self) -> Option<Waiting> {
         if let Some(lpdu) = self.answers.pop_front() {

@@ -287,6 +287,13 @@ impl Messaging {
         }
     }
 
+    /// Takes a command that asks for a response at once; that response, which goes by what waits.
+    pub(crate) fn asked(&mut self, now: Instant, lpdu: Lpdu) -> Option<Lpdu> {
+        let before = self.queues.answers();
+        self.receive(now, lpdu);
+        self.queues.take_answer_beyond(before)
+    }
+
     fn transmission(&mut self, id: OperationId) -> Option<&mut Transmit> {
         let open = self.sockets.get_mut(&id.socket)?;
         open.transmits.iter_mut().find(|transmit| transmit.id == id)

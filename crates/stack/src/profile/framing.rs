@@ -26,7 +26,7 @@ use crate::llc::type3::Lpdu;
 use crate::messaging::Datagram;
 use crate::station::Frame;
 use wire::addr::Mac;
-use wire::llc::Control;
+use wire::llc::{Control, POLL_FINAL, RESPONSE};
 use wire::mac;
 use wire::packet::Packet;
 
@@ -34,6 +34,11 @@ use wire::packet::Packet;
 const ACCESS_CONTROL: u8 = 0x10;
 /// FC of a frame with an LPDU; its priority in the three lowest bits.
 const FRAME_CONTROL: u8 = 0x40;
+/// MAC action of an 802.4 frame in FC, 01MMMPPP: MMM = 001 asks for a response, and 010 is one.
+const REQUEST_WITH_RESPONSE: u8 = 0x08;
+const RESPONSE_FRAME: u8 = 0x10;
+/// The bits of FC that are the priority.
+const PRIORITY: u8 = 0x07;
 /// The bits of FC that say that there is an LPDU.
 const FRAME_TYPE: u8 = 0xC0;
 
@@ -51,6 +56,9 @@ pub enum Framing {
     Ieee8021Q,
     /// IEEE 802.4: FC with the priority of the LPDU, of which two make an access class.
     Ieee8024,
+    /// The same where commands of LLC type 3 are requests with response, and its responses answer them
+    /// at once: the MAC tells nobody what became of those.
+    Ieee8024Responding,
     /// IEEE 802.5: AC with the priority of access, FC with the priority of the LPDU.
     Ieee8025,
     /// ProNET-10: the LPDU ends where the frame does. The two octets behind the addresses are those
@@ -62,7 +70,7 @@ impl Framing {
     /// Whether a receiver learns the priority of an LPDU.
     #[must_use]
     pub const fn carries_priority(self) -> bool {
-        matches!(self, Self::Ieee8021Q | Self::Ieee8024 | Self::Ieee8025)
+        matches!(self, Self::Ieee8021Q | Self::Ieee8024 | Self::Ieee8024Responding | Self::Ieee8025)
     }
 
     /// The frame in which the station of address `source` sends an LPDU.
@@ -77,6 +85,9 @@ impl Framing {
                 TAG
             }
             Self::Ieee8024 => u16::from(FRAME_CONTROL | priority.min(7)),
+            Self::Ieee8024Responding => {
+                u16::from(FRAME_CONTROL | action(&packet) | priority.min(7))
+            }
             Self::Ieee8025 => {
                 let priority = priority.min(7);
                 u16::from_be_bytes([ACCESS_CONTROL | priority << 5, FRAME_CONTROL | priority])
@@ -91,7 +102,7 @@ impl Framing {
     pub(crate) fn datagram(self, source: Mac, datagram: Datagram) -> Frame {
         match self {
             Self::Ieee8023 | Self::WholeFrame => {}
-            Self::Ieee8021Q | Self::Ieee8024 | Self::Ieee8025 => {
+            Self::Ieee8021Q | Self::Ieee8024 | Self::Ieee8024Responding | Self::Ieee8025 => {
                 return self.frame(source, datagram.lpdu());
             }
         }
@@ -135,10 +146,12 @@ impl Framing {
                 until_length(&mut frame, [high, low])?;
             }
             Self::Ieee8021Q => return None,
-            Self::Ieee8024 | Self::Ieee8025 if low & FRAME_TYPE == FRAME_CONTROL => {
+            Self::Ieee8024 | Self::Ieee8024Responding | Self::Ieee8025
+                if low & FRAME_TYPE == FRAME_CONTROL =>
+            {
                 priority = low & 7;
             }
-            Self::Ieee8024 | Self::Ieee8025 => return None,
+            Self::Ieee8024 | Self::Ieee8024Responding | Self::Ieee8025 => return None,
             Self::WholeFrame => {}
         }
         Some(Lpdu { station: Mac([a, b, c, d, e, f]), priority, packet: frame, ticket: None })
@@ -150,11 +163,38 @@ impl Framing {
         frame.first::<13>().map_or(0, |[.., access_control]| access_control >> 5)
     }
 
+    /// Whether an 802.4 frame asks for a response at once.
+    #[must_use]
+    pub fn asks(frame: &Frame) -> bool {
+        Self::has_action(frame, REQUEST_WITH_RESPONSE)
+    }
+
+    /// Whether an 802.4 frame is such a response.
+    #[must_use]
+    pub fn answers(frame: &Frame) -> bool {
+        Self::has_action(frame, RESPONSE_FRAME)
+    }
+
+    fn has_action(frame: &Frame, action: u8) -> bool {
+        let control = frame.first::<14>().map(|[.., frame_control]| frame_control);
+        control.is_some_and(|control| control & !PRIORITY == FRAME_CONTROL | action)
+    }
+
     /// The priority of the LPDU in an 802.4 frame: that in its FC.
     #[must_use]
     pub fn data_priority(frame: &Frame) -> u8 {
         frame.first::<14>().map_or(0, |[.., frame_control]| frame_control & 7)
     }
+}
+
+/// What an LPDU asks of the MAC of 802.4: commands of LLC type 3 a response, which its responses are.
+fn action(packet: &Packet) -> u8 {
+    let Some([_, source, control]) = packet.first::<3>() else { return 0 };
+    let control = control & !POLL_FINAL;
+    if control != Control::Ac0.u_format() && control != Control::Ac1.u_format() {
+        return 0;
+    }
+    if source & RESPONSE == 0 { REQUEST_WITH_RESPONSE } else { RESPONSE_FRAME }
 }
 
 /// The octets of an address as a number.
@@ -248,6 +288,21 @@ mod tests {
         assert_eq!(behind(Framing::WholeFrame, 2_046), [0x88, 0x70]);
         // 802.4: FC is 01MMMPPP with MMM = 0, request with no response, and PPP = 5.
         assert_eq!(behind(Framing::Ieee8024, 100), [0, 0b0100_0101]);
+        // MMM = 001 for a command of LLC type 3, 010 for its response, else 0.
+        for (llc, expected) in [
+            ([2, 4, 0x67], 0b0100_1101),
+            ([2, 4, 0xF7], 0b0100_1101),
+            ([2, 5, 0xE7], 0b0101_0101),
+            ([2, 4, 0x03], 0b0100_0101),
+        ] {
+            let packet = Packet::new(Bytes::copy_from_slice(&llc));
+            let lpdu = Lpdu { station: THERE, priority: 5, packet, ticket: None };
+            let frame = Framing::Ieee8024Responding.frame(HERE, lpdu.clone());
+            assert_eq!(frame.first::<14>().unwrap()[12..], [0, expected]);
+            assert_eq!(Framing::asks(&frame), expected == 0b0100_1101);
+            assert_eq!(Framing::answers(&frame), expected == 0b0101_0101);
+            assert!(!Framing::asks(&Framing::Ieee8024.frame(HERE, lpdu)));
+        }
         assert_eq!(Framing::data_priority(&Framing::Ieee8024.frame(HERE, lpdu(100, 5))), 5);
         let frame = Framing::Ieee8025.frame(HERE, lpdu(100, 5));
         assert_eq!(Framing::access_priority(&frame), 5);

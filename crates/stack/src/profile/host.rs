@@ -131,6 +131,8 @@ pub struct Host {
     conversations: BTreeMap<Endpoint, Conversation>,
     /// Connections with replies to hand over, and room for one.
     replying: BTreeSet<Endpoint>,
+    /// Responses that go out at once and that nothing is said of (802.4).
+    answers: VecDeque<Frame>,
     /// What the further SAPs send, where there are sockets.
     urgent: VecDeque<Frame>,
     frames: VecDeque<Outgoing>,
@@ -168,6 +170,7 @@ impl Host {
             looks: 0,
             conversations: BTreeMap::new(),
             replying: BTreeSet::new(),
+            answers: VecDeque::new(),
             urgent: VecDeque::new(),
             frames: VecDeque::new(),
             socket_ahead: false,

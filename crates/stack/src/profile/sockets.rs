@@ -218,6 +218,11 @@ impl Sockets {
         self.messaging.receive(now, lpdu);
     }
 
+    /// Takes a command that asks for a response at once; that response.
+    pub(super) fn asked(&mut self, now: Instant, lpdu: Lpdu) -> Option<Lpdu> {
+        self.messaging.asked(now, lpdu)
+    }
+
     pub(super) fn expire(&mut self, now: Instant) {
         self.messaging.expire(now);
     }

@@ -24,17 +24,22 @@
 //! With [`Maintenance`] stations open windows in which others enter the ring. Stations leave and fail,
 //! tokens are lost, and the ring is mended, as [`Change`]s say. With either, each token is a step.
 //!
-//! Not modelled: request with response, bit errors, and a station that is alone and keeps the token: it passes it to itself.
+//! Where requests with response are allowed, the station that is asked answers within the holder's token
+//! (`response`).
+//!
+//! Not modelled: bit errors, and a station that is alone and keeps the token: it passes it to itself.
 
 mod bound;
 mod changes;
 mod contention;
 mod params;
+mod response;
 mod statistics;
 mod upkeep;
 
 pub use changes::{Change, Kind, Maintenance};
 pub use params::{COAX, HeadEnd, Invalid, Params, Service, frame_control};
+pub use response::MOST_RETRIES;
 pub use statistics::Statistics;
 
 use super::directory::Directory;
@@ -42,6 +47,7 @@ use super::framing::data_octets;
 use super::rotation::{Picos, Rotation, bits, instant, picos, span};
 use super::{Delivery, Event, Medium, Misfit, Passage};
 use core::time::Duration;
+use response::Exchange;
 use stack::fault::Fate;
 use stack::machine::Deadline;
 use stack::station::{self, Frame, Transmission};
@@ -69,7 +75,10 @@ pub struct TokenBus {
     /// Places whose stations have frames, or all of them where the ring may change.
     alert: BTreeSet<usize>,
     token: Token,
+    /// The frame being sent, or the request whose response is awaited.
     sending: Option<Frame>,
+    /// How far that request is.
+    exchange: Option<Exchange>,
     /// When what happens next does, if anything does.
     due: Option<Picos>,
     events: VecDeque<Event>,
@@ -184,6 +193,7 @@ impl TokenBus {
             // The highest address passes it on at the beginning.
             token: Token::Free(0, 0),
             sending: None,
+            exchange: None,
             due: None,
             events: VecDeque::new(),
             statistics: Statistics::default(),
@@ -338,7 +348,8 @@ impl TokenBus {
     /// The station that has the token begins its next frame, or passes the token on.
     fn serve(&mut self, at: Picos) {
         let Token::Held(mut hold) = self.token else { return };
-        let entity = &mut self.entities[self.stations[hold.place]];
+        let station = self.stations[hold.place];
+        let entity = &mut self.entities[station];
         loop {
             if at < hold.limit
                 && let Some(frame) = entity.queues[hold.class].pop_front()
@@ -347,6 +358,7 @@ impl TokenBus {
                 let takes = bits(self.params.rate, self.params.frame_bits(octets));
                 (hold.begun, hold.until) = (at, at + takes);
                 self.statistics.carried += span(takes);
+                self.exchange = self.asks(station, &frame);
                 self.sending = Some(frame);
                 self.token = Token::Held(hold);
                 return;
@@ -360,7 +372,7 @@ impl TokenBus {
         }
         let is_done = entity.waiting() == 0;
         if self.is_kept() {
-            return self.pass_on(at, self.stations[hold.place]);
+            return self.pass_on(at, station);
         }
         if is_done {
             self.alert.remove(&hold.place);
@@ -371,11 +383,24 @@ impl TokenBus {
     /// The last bit of the frame being sent is out.
     fn end(&mut self, at: Picos) {
         let Token::Held(hold) = self.token else { return };
+        if let Some(exchange) = self.exchange.take() {
+            return self.go_on(at, hold, exchange);
+        }
         let frame = self.sending.take().expect("a station that holds the token sends a frame");
         let source = self.stations[hold.place];
+        self.passes(source, hold.begun, at, &frame);
+        self.statistics.sent += 1;
+        if self.is_told(&frame) {
+            self.tell(source, Transmission::Sent);
+        }
+        self.serve(at);
+    }
+
+    /// A frame was sent from one time to another: who hears it.
+    fn passes(&mut self, source: usize, begun: Picos, at: Picos, frame: &Frame) {
         let to_observer = self.way_to_observer(source);
         self.events.push_back(Event::Passage(Passage {
-            started: instant(hold.begun + to_observer),
+            started: instant(begun + to_observer),
             at: instant(at + to_observer),
             source,
             frame: frame.clone(),
@@ -383,7 +408,7 @@ impl TokenBus {
         }));
         let metres = &self.params.positions_metres;
         let mut meant = false;
-        if let Some(destination) = station::destination(&frame) {
+        if let Some(destination) = station::destination(frame) {
             for station in self.directory.recipients(source, destination) {
                 if self.entities[station].presence == Presence::Failed {
                     continue;
@@ -394,10 +419,14 @@ impl TokenBus {
                 self.events.push_back(Event::Delivery(delivery));
             }
         }
-        self.statistics.sent += 1;
         self.statistics.unrecognised += u64::from(!meant);
-        self.tell(source, Transmission::Sent);
-        self.serve(at);
+    }
+
+    /// A frame is not taken; its station is told, unless it is a response.
+    fn refuse(&mut self, station: usize, frame: &Frame) {
+        if self.is_told(frame) {
+            self.tell(station, Transmission::NotTaken);
+        }
     }
 
     /// The class that a frame is of, as an index.
@@ -444,17 +473,18 @@ impl Medium for TokenBus {
         self.statistics.offered += 1;
         if data_octets(frame.len()) > self.params.maximum_data_octets {
             self.statistics.oversized += 1;
-            return self.tell(station, Transmission::NotTaken);
+            return self.refuse(station, &frame);
         }
         let now = picos(now);
         self.advance(now);
         if matches!(self.entities[station].presence, Presence::Outside | Presence::Failed) {
             self.statistics.outside += 1;
-            return self.tell(station, Transmission::NotTaken);
+            return self.refuse(station, &frame);
         }
+        let Some(frame) = self.answer(now, station, frame) else { return self.advance(now) };
         if self.entities[station].waiting() >= self.params.queue_frames {
             self.statistics.queue_drops += 1;
-            return self.tell(station, Transmission::NotTaken);
+            return self.refuse(station, &frame);
         }
         let class = self.class(station, &frame);
         // Who just came is not visited by a token that has passed already.

@@ -43,6 +43,9 @@ pub struct Params {
     pub queue_frames: usize,
     /// How stations let others into the ring; never if not given.
     pub maintenance: Option<Maintenance>,
+    /// Whether frames may ask for a response at once, and how often such a request may be sent again
+    /// where none comes: at most [`super::MOST_RETRIES`]. If not given, all frames are without response.
+    pub request_with_response: Option<u32>,
     /// What befalls stations.
     pub changes: Vec<Change>,
 }
@@ -96,6 +99,7 @@ impl Params {
             maximum_data_octets: MAXIMUM_DATA_OCTETS,
             queue_frames: 1_000,
             maintenance: None,
+            request_with_response: None,
             changes: Vec::new(),
         }
     }
@@ -144,6 +148,9 @@ impl Params {
         if self.changes.iter().any(|change| change.station >= self.positions_metres.len()) {
             return Err(Invalid::Station);
         }
+        if self.request_with_response.is_some_and(|retries| retries > super::MOST_RETRIES) {
+            return Err(Invalid::Retries);
+        }
         if self.queue_frames == 0 {
             return Err(Invalid::Queue);
         }
@@ -169,6 +176,8 @@ pub enum Invalid {
     Speed,
     /// No frame of class 6 may ever be begun.
     Holding,
+    /// A request that is sent again more often than the standard's counter counts.
+    Retries,
     /// Stations without room for a frame.
     Queue,
     /// Stations that nobody ever lets into the ring.
@@ -183,6 +192,7 @@ impl fmt::Display for Invalid {
             Self::Position => "a place on the cable is not a number of metres from its end",
             Self::Speed => "the signal's speed is not a positive number",
             Self::Holding => "the token may not be held long enough for any frame",
+            Self::Retries => "a request is sent again at most 7 times",
             Self::Windows => "nobody ever opens a window for stations that want to enter",
             Self::Station => "something befalls a station that is not there",
             Self::Queue => "stations have no room for a frame",

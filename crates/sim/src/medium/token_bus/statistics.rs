@@ -20,7 +20,7 @@ pub struct Statistics {
     pub oversized: u64,
     /// Frames not taken because their station is not in the ring, nor wants to be.
     pub outside: u64,
-    /// Frames given up because their station left or failed.
+    /// Frames given up because their station left or failed, or because nobody answered them.
     pub given_up: u64,
     /// Tokens that stations used to send frames.
     pub tokens_used: u64,
@@ -30,6 +30,12 @@ pub struct Statistics {
     pub longest_rotation: Duration,
     /// How long frames were being sent, from the first bit of the preamble to the last.
     pub carried: Duration,
+    /// Requests with response that went out, repetitions included.
+    pub requests: u64,
+    /// Responses to them that came at once.
+    pub answers: u64,
+    /// Requests that nobody answered, however often they were sent.
+    pub unanswered: u64,
     /// Windows that stations opened for others to enter the ring.
     pub windows: u64,
     /// Of these and others: those in which several answered at once.

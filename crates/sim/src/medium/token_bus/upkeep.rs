@@ -8,7 +8,6 @@ use super::{CLASSES, Change, Entity, Kind, Presence, Rotation, Sent, Token, Toke
 use crate::medium::rotation::{Picos, bits, span};
 use stack::station::Transmission;
 use std::cmp::Reverse;
-use std::collections::VecDeque;
 
 impl TokenBus {
     /// Whether each token is looked at on its way, since the ring may change.
@@ -16,7 +15,7 @@ impl TokenBus {
         self.params.maintenance.is_some() || !self.params.changes.is_empty()
     }
 
-    fn times(&self) -> Times {
+    pub(super) fn times(&self) -> Times {
         let frame = |data| bits(self.params.rate, self.params.frame_bits(data));
         Times {
             empty: frame(0),
@@ -104,10 +103,14 @@ impl TokenBus {
 
     /// Gives up what a station has waiting.
     fn give_up(&mut self, station: usize) {
-        let waiting = self.entities[station].waiting();
-        self.entities[station].queues.iter_mut().for_each(VecDeque::clear);
-        self.statistics.given_up += waiting as u64;
-        (0..waiting).for_each(|_| self.tell(station, Transmission::GivenUp));
+        for class in 0..CLASSES {
+            for frame in core::mem::take(&mut self.entities[station].queues[class]) {
+                self.statistics.given_up += 1;
+                if self.is_told(&frame) {
+                    self.tell(station, Transmission::GivenUp);
+                }
+            }
+        }
     }
 
     /// What befalls a station next does, at this time.
@@ -147,7 +150,9 @@ impl TokenBus {
             Token::Sent(sent) => sent.from == station && now < sent.begun + self.times().empty,
             Token::Free(..) | Token::Lost(..) | Token::None => false,
         };
+        self.fall_silent(now, station);
         if has_token {
+            self.exchange = None;
             if self.sending.take().is_some() {
                 self.statistics.given_up += 1;
                 self.tell(station, Transmission::GivenUp);

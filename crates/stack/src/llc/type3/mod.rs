@@ -34,7 +34,10 @@
 //! **Refusal.** Where the medium tells that no interface had a buffer for a command (ProNET-10, 802.5),
 //! it is sent again at once, and for the last time after T1. N4 and the user's limit count all alike.
 //!
-//! Left out: the immediate response of the 802.4 MAC, station management.
+//! On 802.4 a command may ask the MAC for its response at once ([`crate::profile::Framing`]); here it is
+//! one as any other.
+//!
+//! Left out: station management.
 
 mod receiver;
 mod sender;

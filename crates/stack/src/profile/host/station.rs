@@ -1,6 +1,6 @@
 //! The host as its medium sees it: which frame goes first, and whose a frame is.
 
-use super::{Host, Outgoing, Sockets};
+use super::{Framing, Host, Outgoing, Sockets};
 use crate::llc::type1::{Indication, Lpdu};
 use crate::llc::type3;
 use crate::machine::{Deadline, Machine};
@@ -14,11 +14,17 @@ impl Station for Host {
     }
 
     fn receive(&mut self, now: Instant, frame: Frame) {
+        let asks = self.params.framing == Framing::Ieee8024Responding && Framing::asks(&frame);
         let Some(lpdu) = self.params.framing.lpdu(frame) else {
             self.foreign += 1;
             return;
         };
         match &mut self.sockets {
+            Some(sockets) if sockets.is_for(&lpdu.packet) && asks => {
+                let answer = sockets.asked(now, lpdu);
+                let frame = |lpdu| self.params.framing.frame(self.params.address, lpdu);
+                self.answers.extend(answer.map(frame));
+            }
             Some(sockets) if sockets.is_for(&lpdu.packet) => sockets.receive(now, lpdu),
             _ => {
                 let type3::Lpdu { station, mut packet, .. } = lpdu;
@@ -54,6 +60,9 @@ impl Station for Host {
     }
 
     fn poll(&mut self) -> Option<Frame> {
+        if let Some(answer) = self.answers.pop_front() {
+            return Some(answer);
+        }
         if let Some(sockets) = &mut self.sockets {
             if !self.ahead.is_empty() && self.urgent.is_empty() {
                 return None;

@@ -1,0 +1,156 @@
+//! Request with response (IEEE 802.4): a station that holds the token asks, and the one that is asked
+//! answers at once, without the token.
+//!
+//! ```text
+//!   holder     request ──────▶           ▲              two slot times without an answer:
+//!   asked              ◀── station delay ─ response      the request again, at most so often
+//! ```
+//!
+//! The holder listens for two slot times after its request; a response must have begun by then. It
+//! counts as part of the frame that was begun: an exchange that began in time is finished, its
+//! repetitions included. What comes later waits for the token as any frame does.
+//!
+//! Assumed: that repetitions do not look at the holding time, and that a response follows what was heard
+//! by the station's delay. Not modelled: a response that a bad path takes, which the holder has heard.
+
+use super::{Hold, Token, TokenBus};
+use crate::medium::framing::data_octets;
+use crate::medium::rotation::{Picos, bits, span};
+use core::time::Duration;
+use stack::profile::Framing;
+use stack::station::{self, Frame, Transmission};
+
+/// How often a request may be sent again at the most (IEEE 802.4: max_retry_limit has three bits).
+pub const MOST_RETRIES: u32 = 7;
+
+/// A request that is under way.
+#[derive(Clone, Debug)]
+pub(super) struct Exchange {
+    /// The station that is asked.
+    asked: usize,
+    /// How often the request may be sent again.
+    left: u32,
+    stage: Stage,
+}
+
+/// How far a request is.
+#[derive(Clone, Debug)]
+enum Stage {
+    /// It is being sent.
+    Asking,
+    /// It went out; the response must begin before the holder stops listening.
+    Awaiting,
+    /// This response is being sent since then, until then.
+    Answering(Frame, Picos, Picos),
+}
+
+impl super::Params {
+    /// The longest that a request of so many octets of data takes, with a response of so many others, and
+    /// as often as it may be sent; rounded up to a nanosecond.
+    #[must_use]
+    pub fn longest_exchange(&self, data_octets: usize, answer_octets: usize) -> Duration {
+        let nanos = |octets| {
+            let bits = u128::from(self.frame_bits(octets));
+            let rate = u128::from(self.rate.bits_per_second()).max(1);
+            let nanos = (bits * 1_000_000_000).div_ceil(rate);
+            Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+        };
+        let asked = nanos(data_octets).saturating_add(self.slot_time().saturating_mul(2));
+        let times = self.request_with_response.unwrap_or_default().saturating_add(1);
+        asked.saturating_mul(times).saturating_add(nanos(answer_octets))
+    }
+}
+
+impl TokenBus {
+    /// The exchange that this frame begins, if it asks one other station.
+    pub(super) fn asks(&self, station: usize, frame: &Frame) -> Option<Exchange> {
+        let left = self.params.request_with_response.filter(|_| Framing::asks(frame))?;
+        let destination = station::destination(frame).filter(|address| !address.is_group())?;
+        let asked = self.directory.recipients(station, destination).next()?;
+        Some(Exchange { asked, left, stage: Stage::Asking })
+    }
+
+    /// Whether its station is told what became of this frame: not of responses, which the MAC sends
+    /// without being asked to by the token.
+    pub(super) fn is_told(&self, frame: &Frame) -> bool {
+        self.params.request_with_response.is_none() || !Framing::answers(frame)
+    }
+
+    /// Sends the response that is awaited, or gives it back.
+    pub(super) fn answer(&mut self, now: Picos, station: usize, frame: Frame) -> Option<Frame> {
+        let (Some(exchange), Token::Held(mut hold)) = (&mut self.exchange, self.token) else {
+            return Some(frame);
+        };
+        let holder = self.stations[hold.place];
+        let is_awaited = matches!(exchange.stage, Stage::Awaiting) && exchange.asked == station;
+        let is_for_holder = station::destination(&frame) == Some(self.addresses[holder]);
+        let begun = now + self.params.station_delay.as_nanos() * 1_000;
+        let metres = &self.params.positions_metres;
+        let way = self.way(metres[station], metres[holder]);
+        if !is_awaited || !is_for_holder || !Framing::answers(&frame) || begun + way > hold.until {
+            return Some(frame);
+        }
+        let octets = data_octets(frame.len());
+        let ends = begun + bits(self.params.rate, self.params.frame_bits(octets));
+        hold.until = ends + way;
+        self.token = Token::Held(hold);
+        if let Some(exchange) = &mut self.exchange {
+            exchange.stage = Stage::Answering(frame, begun, ends);
+        }
+        None
+    }
+
+    /// The request was sent, nobody answered in time, or the response is in.
+    pub(super) fn go_on(&mut self, at: Picos, mut hold: Hold, mut exchange: Exchange) {
+        let holder = self.stations[hold.place];
+        let request = || self.sending.clone().expect("the request is kept until it is over");
+        match exchange.stage {
+            Stage::Asking => {
+                let request = request();
+                self.passes(holder, hold.begun, at, &request);
+                self.statistics.requests += 1;
+                hold.until = at + 2 * self.times().slot;
+                exchange.stage = Stage::Awaiting;
+            }
+            Stage::Awaiting if exchange.left > 0 => {
+                let octets = data_octets(request().len());
+                let takes = bits(self.params.rate, self.params.frame_bits(octets));
+                self.statistics.carried += span(takes);
+                (hold.begun, hold.until) = (at, at + takes);
+                exchange.left -= 1;
+                exchange.stage = Stage::Asking;
+            }
+            Stage::Awaiting => {
+                self.sending = None;
+                self.statistics.unanswered += 1;
+                self.statistics.given_up += 1;
+                self.tell(holder, Transmission::GivenUp);
+                return self.serve(at);
+            }
+            Stage::Answering(answer, begun, ends) => {
+                self.sending = None;
+                self.statistics.sent += 2;
+                self.statistics.answers += 1;
+                self.statistics.carried += span(ends - begun);
+                self.tell(holder, Transmission::Sent);
+                self.passes(exchange.asked, begun, ends, &answer);
+                return self.serve(at);
+            }
+        }
+        self.token = Token::Held(hold);
+        self.exchange = Some(exchange);
+    }
+
+    /// A station failed: what it was answering is lost, and the holder listens in vain.
+    pub(super) fn fall_silent(&mut self, now: Picos, station: usize) {
+        let slot = self.times().slot;
+        if let (Some(exchange), Token::Held(hold)) = (&mut self.exchange, &mut self.token)
+            && exchange.asked == station
+            && matches!(exchange.stage, Stage::Answering(..))
+        {
+            self.statistics.given_up += 1;
+            exchange.stage = Stage::Awaiting;
+            hold.until = now + 2 * slot;
+        }
+    }
+}
