@@ -218,6 +218,11 @@ impl Intervals {
         Some(report)
     }
 
+    /// When the first interval begins, once that is known.
+    pub(crate) const fn began(&self) -> Option<Instant> {
+        self.origin
+    }
+
     /// The interval under way, up to the latest time heard of.
     pub(crate) fn under_way(&self) -> Option<Report> {
         let Current { index, start, last, .. } = self.current.filter(|current| current.is_begun)?;

@@ -166,6 +166,12 @@ impl Meter {
         self.intervals.take()
     }
 
+    /// When measuring began; none before the first frame, unless that was set.
+    #[must_use]
+    pub const fn began(&self) -> Option<Instant> {
+        self.intervals.began()
+    }
+
     /// The interval under way, up to the last frame; its length is the time since it began.
     #[must_use]
     pub fn under_way(&self) -> Option<Report> {

@@ -1,6 +1,7 @@
 //! What a user can say on the command line. One option means one thing in every verb.
 
 pub(crate) mod advise;
+pub(crate) mod export;
 pub(crate) mod layers;
 pub(crate) mod relay;
 
@@ -344,7 +345,7 @@ pub(crate) struct Serve {
 #[derive(Args, Debug)]
 #[command(
     group = ArgGroup::new("source").required(true).args(["read", "interface"]),
-    after_help = "Examples:\n  tidewire watch -r plant.pcapng.gz                 a capture file\n  tidewire watch -i eth1 -t 60s --measure 1s        a live port, for a minute\n  tcpdump -i eth1 -w - | tidewire watch -r -        whatever another tool hears\n  tidewire watch -i eth1 --screen monitor           what passes, as it passes"
+    after_help = "Examples:\n  tidewire watch -r plant.pcapng.gz                 a capture file\n  tidewire watch -i eth1 -t 60s --measure 1s        a live port, for a minute\n  tcpdump -i eth1 -w - | tidewire watch -r -        whatever another tool hears\n  tidewire watch -i eth1 --screen monitor           what passes, as it passes\n  tidewire watch -r plant.pcapng --zeek logs        tables for other programs (help files)"
 )]
 pub(crate) struct Watch {
     /// Read this capture (pcap or pcapng, also .gz and .zst); "-" is standard input.
@@ -371,6 +372,8 @@ pub(crate) struct Watch {
     /// Let --metrics serve other hosts too; it has neither encryption nor passwords.
     #[arg(long, requires = "metrics")]
     pub(crate) metrics_anywhere: bool,
+    #[command(flatten)]
+    pub(crate) export: export::Export,
     #[command(flatten)]
     pub(crate) monitor: MonitorOptions,
 }

@@ -331,7 +331,7 @@ impl Sender {
 }
 
 /// What one side of a connection sent, and how its peer let it.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Direction {
     /// TPDUs by kind, in the order of [`Kind::ALL`].
     pub volumes: [Volume; 10],

@@ -8,6 +8,7 @@ mod demo;
 mod dissect;
 mod doctor;
 mod documents;
+mod export;
 mod help;
 mod iso_tcp;
 mod layers;

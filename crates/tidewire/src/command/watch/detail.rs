@@ -107,7 +107,7 @@ fn state(connection: &Connection) -> &'static str {
     }
 }
 
-const fn ending_name(ending: Ending) -> &'static str {
+pub(super) const fn ending_name(ending: Ending) -> &'static str {
     match ending {
         Ending::Graceful => "graceful",
         Ending::Abrupt => "abrupt",

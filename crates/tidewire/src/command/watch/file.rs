@@ -50,7 +50,7 @@ pub(super) fn meter(
                 frames += 1;
                 meter.observe(record.at, record.link, record.octets, record.original_octets);
                 teller.intervals(meter)?;
-                teller.export(meter, || Health { frames, dropped_by_kernel: None });
+                teller.publish(meter, || Health { frames, dropped_by_kernel: None });
             }
             Ok(None) => break,
             Err(error) => {

@@ -64,7 +64,7 @@ pub(super) fn meter(
             }
         }
         teller.intervals(meter)?;
-        teller.export(meter, || Health {
+        teller.publish(meter, || Health {
             frames: heard.frames,
             dropped_by_kernel: tap.dropped().ok(),
         });

@@ -2,6 +2,7 @@
 //! sent.
 
 mod detail;
+mod export;
 mod file;
 mod live_port;
 mod monitor;
@@ -14,6 +15,7 @@ use crate::metrics::Exporter;
 use crate::output::Output;
 use crate::{interrupt, quantity};
 use bench::scenario::{Rate, Span};
+use export::Export;
 use meter::{Meter, Settings};
 use tell::{Ended, Teller};
 
@@ -45,7 +47,8 @@ pub(crate) fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
     }
     interrupt::install()?;
     let exporter = exporter(watch, &settings, output)?;
-    let mut teller = Teller::new(output, settings.clone(), exporter);
+    let export = Export::new(&watch.export, &settings)?;
+    let mut teller = Teller::new(output, settings.clone(), exporter, export);
     let mut meter = Meter::new(settings);
     let heard = match (&watch.read, &watch.interface) {
         (Some(path), _) => file::meter(path, &mut meter, &mut teller, output)?,
@@ -102,6 +105,7 @@ fn conclude(heard: Heard, meter: &mut Meter, teller: &mut Teller<'_>) -> anyhow:
     }
     teller.total(&total)?;
     teller.who(meter)?;
+    teller.export.finish(&total)?;
     let error = match (&failure, interrupted) {
         (Some(failure), _) => Some(failure.to_string()),
         (None, true) => Some("interrupted".to_owned()),

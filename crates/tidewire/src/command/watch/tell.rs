@@ -3,6 +3,7 @@
 //! Left out of the lines, and not of NDJSON: connections and hosts beyond the busiest.
 
 use super::detail::{self, Busiest, ConnectionRecord};
+use super::export::Export;
 use crate::calendar;
 use crate::metrics::{Exporter, Health};
 use crate::output::Output;
@@ -24,6 +25,8 @@ pub(super) struct Teller<'a> {
     has_heading: bool,
     busiest: Busiest,
     exporter: Option<Exporter>,
+    /// Files beside it.
+    pub(super) export: Export,
 }
 
 /// How it ended.
@@ -102,8 +105,9 @@ impl<'a> Teller<'a> {
         output: &'a Output,
         settings: Settings,
         exporter: Option<Exporter>,
+        export: Export,
     ) -> Self {
-        Self { output, settings, has_heading: false, busiest: Busiest::new(), exporter }
+        Self { output, settings, has_heading: false, busiest: Busiest::new(), exporter, export }
     }
 
     pub(super) const fn settings(&self) -> &Settings {
@@ -111,7 +115,7 @@ impl<'a> Teller<'a> {
     }
 
     /// Publishes what is counted, where somebody asks or it is time.
-    pub(super) fn export(&mut self, meter: &Meter, health: impl FnOnce() -> Health) {
+    pub(super) fn publish(&mut self, meter: &Meter, health: impl FnOnce() -> Health) {
         if let Some(exporter) = &mut self.exporter
             && exporter.wants()
         {
@@ -121,6 +125,9 @@ impl<'a> Teller<'a> {
 
     /// Tells every interval that is over.
     pub(super) fn intervals(&mut self, meter: &mut Meter) -> io::Result<()> {
+        if let Some(began) = meter.began() {
+            self.export.begin(began)?;
+        }
         while let Some(report) = meter.take_interval() {
             if let Some(exporter) = &mut self.exporter {
                 exporter.add(&report);
@@ -132,6 +139,7 @@ impl<'a> Teller<'a> {
 
     /// Tells one interval.
     pub(super) fn interval(&mut self, report: &Report) -> io::Result<()> {
+        self.export.interval(report)?;
         self.output.record(&Record::Interval {
             index: report.index,
             intervals: report.intervals,
@@ -200,6 +208,7 @@ impl<'a> Teller<'a> {
     fn connection(&mut self, connection: Connection) -> io::Result<()> {
         let record = Record::Connection(Box::new(ConnectionRecord::of(&connection)));
         self.output.record(&record)?;
+        self.export.connection(&connection)?;
         self.busiest.add(connection);
         Ok(())
     }
@@ -213,6 +222,7 @@ impl<'a> Teller<'a> {
         }
         let hosts: Vec<Host> = meter.each_host().collect();
         for host in &hosts {
+            self.export.host(host)?;
             self.output.record(&Record::Host {
                 host: host.address.map(|address| address.to_string()),
                 sent: Named(host.sent.values()),

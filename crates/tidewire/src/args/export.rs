@@ -1,0 +1,16 @@
+//! What `watch` writes into files beside what it tells.
+
+use clap::Args;
+use std::path::PathBuf;
+
+/// Files of `watch`.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Files")]
+pub(crate) struct Export {
+    /// Write intervals, hosts and connections into this folder as CSV, a file each.
+    #[arg(long, value_name = "FOLDER", conflicts_with = "screen")]
+    pub(crate) csv: Option<PathBuf>,
+    /// Write them into this folder as logs of tab-separated values, as Zeek's tools read them.
+    #[arg(long, value_name = "FOLDER", conflicts_with = "screen")]
+    pub(crate) zeek: Option<PathBuf>,
+}

@@ -1,0 +1,183 @@
+//! Intervals, hosts and connections into files, beside what is told.
+
+mod comma;
+mod rows;
+mod table;
+mod zeek;
+
+use crate::args::export::Export as Options;
+use crate::exit::Failure;
+use comma::Comma;
+use meter::{Connection, Host, Report, Settings};
+use std::fs::{self, File};
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+use table::{Cell, Layout, Sheet};
+use wire::time::Instant;
+use zeek::Log;
+
+/// The tables, in the order of [`layouts`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Table {
+    Intervals,
+    Hosts,
+    Connections,
+}
+
+fn layouts(bounds_octets: [u64; 9]) -> [(Table, Layout); 3] {
+    [
+        (Table::Intervals, rows::intervals(bounds_octets)),
+        (Table::Hosts, rows::hosts(bounds_octets)),
+        (Table::Connections, rows::connections()),
+    ]
+}
+
+/// A file and the table that goes into it.
+struct Target {
+    table: Table,
+    layout: Layout,
+    path: PathBuf,
+    sheet: Box<dyn Sheet>,
+}
+
+/// The files that are being written.
+#[derive(Default)]
+pub(super) struct Export {
+    targets: Vec<Target>,
+    is_open: bool,
+}
+
+impl Export {
+    /// Makes the files that are wanted, in place of older ones.
+    ///
+    /// # Errors
+    /// Folders and files that cannot be made.
+    pub(super) fn new(options: &Options, settings: &Settings) -> Result<Self, Failure> {
+        let mut export = Self::default();
+        let bounds = settings.bounds_octets;
+        if let Some(folder) = &options.csv {
+            export.add(folder, "", "csv", bounds, |file| Box::new(Comma::new(file)))?;
+        }
+        if let Some(folder) = &options.zeek {
+            export.add(folder, "tidewire_", "log", bounds, |file| Box::new(Log::new(file)))?;
+        }
+        Ok(export)
+    }
+
+    fn add(
+        &mut self,
+        folder: &Path,
+        prefix: &str,
+        suffix: &str,
+        bounds_octets: [u64; 9],
+        sheet: fn(BufWriter<File>) -> Box<dyn Sheet>,
+    ) -> Result<(), Failure> {
+        let cannot = |path: &Path, error: io::Error| {
+            Failure::failed(format!("cannot write {}: {error}", path.display()))
+        };
+        fs::create_dir_all(folder).map_err(|error| cannot(folder, error))?;
+        for (table, layout) in layouts(bounds_octets) {
+            let path = folder.join(format!("{prefix}{}.{suffix}", layout.name));
+            let file = File::create(&path).map_err(|error| cannot(&path, error))?;
+            self.targets.push(Target { table, layout, path, sheet: sheet(BufWriter::new(file)) });
+        }
+        Ok(())
+    }
+
+    /// Does something to the files of a table, or to all.
+    fn each(
+        &mut self,
+        table: Option<Table>,
+        mut act: impl FnMut(&mut Target) -> io::Result<()>,
+    ) -> io::Result<()> {
+        for target in &mut self.targets {
+            if table.is_none_or(|table| table == target.table) {
+                act(target).map_err(|error| {
+                    let path = target.path.display();
+                    io::Error::new(error.kind(), format!("cannot write {path}: {error}"))
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes notice of when measuring began; only the first time counts.
+    pub(super) fn begin(&mut self, began: Instant) -> io::Result<()> {
+        if core::mem::replace(&mut self.is_open, true) {
+            return Ok(());
+        }
+        self.each(None, |target| target.sheet.open(&target.layout, began))
+    }
+
+    fn row(&mut self, table: Table, row: impl FnOnce() -> Vec<Cell>) -> io::Result<()> {
+        if self.targets.is_empty() {
+            return Ok(());
+        }
+        let row = row();
+        self.each(Some(table), |target| target.sheet.row(&row))
+    }
+
+    /// Writes an interval.
+    pub(super) fn interval(&mut self, report: &Report) -> io::Result<()> {
+        self.begin(report.start)?;
+        self.row(Table::Intervals, || rows::interval(report))
+    }
+
+    /// Writes a host.
+    pub(super) fn host(&mut self, host: &Host) -> io::Result<()> {
+        self.row(Table::Hosts, || rows::host(host))
+    }
+
+    /// Writes a connection.
+    pub(super) fn connection(&mut self, connection: &Connection) -> io::Result<()> {
+        self.row(Table::Connections, || rows::connection(connection))
+    }
+
+    /// Ends every file.
+    pub(super) fn finish(&mut self, total: &Report) -> io::Result<()> {
+        self.begin(total.start)?;
+        let ended = total.start + total.length;
+        self.each(None, |target| target.sheet.close(ended))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use meter::Meter;
+    use wire::dissect::Link;
+
+    #[test]
+    fn every_row_has_a_cell_of_the_kind_of_each_column() {
+        let settings = Settings::every(core::time::Duration::from_secs(1));
+        let bounds = settings.bounds_octets;
+        let mut meter = Meter::new(settings);
+        // LLC UI from 2 to 1, the inactive network layer, DT 1 of 2 octets.
+        let mut frame = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0, 11];
+        frame.extend([0xFE, 0xFE, 3, 0, 4, 0xF0, 0, 1, 0x81, 7, 7]);
+        meter.observe(Instant::ZERO, Link::Ethernet, &frame, 60);
+        let report = meter.finish();
+        let connection = meter.each_connection().next().unwrap();
+        let host = meter.each_host().next().unwrap();
+        let rows = [rows::interval(&report), rows::host(&host), rows::connection(&connection)];
+        for ((_, layout), row) in layouts(bounds).iter().zip(rows) {
+            assert_eq!(layout.columns.len(), row.len(), "{}", layout.name);
+            for (column, cell) in layout.columns.iter().zip(row) {
+                use table::Kind;
+                let fits = match cell {
+                    Cell::Unset => true,
+                    Cell::Time(_) => column.kind == Kind::Time,
+                    Cell::Nanos(_) => column.kind == Kind::Span,
+                    Cell::Count(_) => matches!(column.kind, Kind::Count | Kind::Port),
+                    Cell::Real(_) => column.kind == Kind::Real,
+                    Cell::Text(_) => column.kind == Kind::Text,
+                };
+                assert!(fits, "{}: {}", layout.name, column.name);
+            }
+            let mut names: Vec<_> = layout.columns.iter().map(|column| &column.name).collect();
+            names.sort();
+            names.dedup();
+            assert_eq!(names.len(), layout.columns.len(), "{}: a name twice", layout.name);
+        }
+    }
+}

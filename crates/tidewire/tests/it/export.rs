@@ -1,0 +1,169 @@
+//! Files of `watch`: the tables hold what the records tell.
+
+use crate::watch::{capture, data};
+use crate::{check_code, records, run_in, stderr};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+const SECOND: u64 = 1_000_000_000;
+
+/// The capture that comes along.
+pub(crate) const CELL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../captures/cell.pcapng");
+
+/// Rows of a table by the names of its columns.
+type Rows = Vec<BTreeMap<String, String>>;
+
+pub(crate) fn csv(path: &Path) -> Rows {
+    let mut reader = csv::Reader::from_path(path).unwrap();
+    reader.deserialize().map(|row| row.unwrap()).collect()
+}
+
+/// Reads a log as its own heading says, and gives its times of opening and closing.
+fn zeek(path: &Path) -> (Rows, [String; 2]) {
+    let text = fs::read_to_string(path).unwrap();
+    let after = |name: &str| {
+        let found = text.lines().find_map(|line| line.strip_prefix(&format!("#{name}\t")));
+        found.unwrap_or_else(|| panic!("no {name} in {text}")).to_owned()
+    };
+    assert!(text.starts_with("#separator \\x09\n"), "{text}");
+    let fields: Vec<String> = after("fields").split('\t').map(str::to_owned).collect();
+    assert_eq!(fields.len(), after("types").split('\t').count());
+    let row = |line: &str| {
+        let cells: Vec<&str> = line.split('\t').collect();
+        assert_eq!(cells.len(), fields.len(), "{line}");
+        fields.iter().cloned().zip(cells.into_iter().map(str::to_owned)).collect()
+    };
+    let rows = text.lines().filter(|line| !line.starts_with('#')).map(row).collect();
+    (rows, [after("open"), after("close")])
+}
+
+fn of_kind<'a>(records: &'a [Value], kind: &str) -> Vec<&'a Value> {
+    records.iter().filter(|record| record["type"] == kind).collect()
+}
+
+/// A value of NDJSON as a cell of CSV.
+fn cell(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+#[test]
+fn tables_hold_what_the_records_tell() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments =
+        ["watch", "-r", CELL, "--measure", "1 s", "--json", "--csv", "c", "--zeek", "z"];
+    let output = run_in(folder.path(), &arguments);
+    check_code(&output, 0);
+    let records = records(&output);
+    let read = |table: &str| {
+        let rows = csv(&folder.path().join(format!("c/{table}.csv")));
+        let (logged, _) = zeek(&folder.path().join(format!("z/tidewire_{table}.log")));
+        assert_eq!(rows.len(), logged.len(), "{table}");
+        let columns = |rows: &Rows| rows[0].len();
+        assert_eq!(columns(&rows), columns(&logged), "{table}");
+        rows
+    };
+    let (intervals, told) = (read("intervals"), of_kind(&records, "interval"));
+    assert_eq!(intervals.len(), told.len());
+    for (row, record) in intervals.iter().zip(told) {
+        assert_eq!(row["start_ns"], cell(&record["start_ns"]));
+        for part in ["measures", "metrics"] {
+            let values = record[part].as_object().unwrap();
+            assert!(values.len() >= 13);
+            for (name, value) in values {
+                let found = &row[name];
+                let is_same = match value.as_f64() {
+                    Some(value) => found.parse::<f64>().unwrap() == value,
+                    None => found.is_empty(),
+                };
+                assert!(is_same, "{name}: {found}, not {value}");
+            }
+        }
+    }
+    let (hosts, told) = (read("hosts"), of_kind(&records, "host"));
+    assert_eq!(hosts.len(), told.len());
+    for (row, record) in hosts.iter().zip(told) {
+        assert_eq!(row["host"], cell(&record["host"]));
+        for way in ["sent", "received"] {
+            for (name, value) in record[way].as_object().unwrap() {
+                assert_eq!(row[&format!("{way}_{name}")], cell(value), "{way} {name}");
+            }
+        }
+    }
+    let (connections, told) = (read("connections"), of_kind(&records, "connection"));
+    assert_eq!(connections.len(), told.len());
+    assert!(told.len() >= 3);
+    for (row, record) in connections.iter().zip(told) {
+        for name in ["class", "user", "state", "ending", "established_ns", "closed_ns", "last_ns"] {
+            assert_eq!(row[name], cell(&record[name]), "{name}");
+        }
+        for (side, prefix) in ["orig_", "resp_"].into_iter().enumerate() {
+            assert_eq!(row[&format!("{prefix}host")], cell(&record["ends"][side]));
+            assert_eq!(row[&format!("{prefix}reference")], cell(&record["references"][side]));
+            for (name, value) in record["directions"][side].as_object().unwrap() {
+                if let Some(found) = row.get(&format!("{prefix}{name}")) {
+                    assert_eq!(*found, cell(value), "{prefix}{name}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_log_says_when_measuring_began_and_ended_and_what_does_not_exist() {
+    let folder = tempfile::tempdir().unwrap();
+    let frames = [(100 * SECOND, data(0)), (101 * SECOND + 500, data(1)), (121 * SECOND, data(3))];
+    fs::write(folder.path().join("a.pcap"), capture(&frames)).unwrap();
+    let output = run_in(folder.path(), &["watch", "-r", "a.pcap", "--zeek", "."]);
+    check_code(&output, 0);
+    let (rows, [open, close]) = zeek(&folder.path().join("tidewire_connections.log"));
+    // The first frame comes 100 s after 1970; three intervals of 10 s hold them all.
+    assert_eq!([open.as_str(), &close], ["1970-01-01-00-01-40", "1970-01-01-00-02-10"]);
+    let [row] = &rows[..] else { panic!("{rows:?}") };
+    let check = |name: &str, expected: &str| assert_eq!(row[name], expected, "{name}");
+    check("ts", "100.000000000");
+    check("duration", "21.000000000");
+    check("id.orig_h", "02:00:00:00:00:01");
+    // Neither ports nor a CC: no port, no class, no end.
+    for name in ["id.orig_p", "class", "ending", "closed"] {
+        check(name, "-");
+    }
+    // DTs 0, 1 and 3, of 100 octets each.
+    check("orig_dt_tpdus", "3");
+    check("orig_dt_data_octets", "300");
+    check("orig_dt_retransmissions", "0");
+    check("resp_tpdus", "0");
+    let (intervals, _) = zeek(&folder.path().join("tidewire_intervals.log"));
+    let lpdus: Vec<&str> = intervals.iter().map(|row| row["lpdus"].as_str()).collect();
+    assert_eq!(lpdus, ["2", "0", "1"]);
+    assert_eq!(intervals[1]["R_OA"], "-");
+}
+
+#[test]
+fn a_table_that_cannot_be_written_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("taken"), "").unwrap();
+    let output = run_in(folder.path(), &["watch", "-r", CELL, "--csv", "taken"]);
+    check_code(&output, 1);
+    assert!(stderr(&output).contains("cannot write taken"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_disk_that_fills_ends_it_with_the_name_of_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    // Writing to /dev/full fails for want of room.
+    let full = Path::new("/dev/full");
+    if !full.exists() {
+        println!("skipped: no /dev/full");
+        return;
+    }
+    std::os::unix::fs::symlink(full, folder.path().join("intervals.csv")).unwrap();
+    let output = run_in(folder.path(), &["watch", "-r", CELL, "--csv", "."]);
+    check_code(&output, 1);
+    assert!(stderr(&output).contains("cannot write ./intervals.csv"), "{}", stderr(&output));
+}
