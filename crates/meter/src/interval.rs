@@ -98,6 +98,8 @@ pub(crate) struct Intervals {
     sum: Sum,
     total: Sum,
     over: VecDeque<Over>,
+    /// Sights as they come, where somebody wants them.
+    witness: Option<Vec<Sight>>,
 }
 
 impl Intervals {
@@ -116,6 +118,7 @@ impl Intervals {
             sum: Sum::new(bounds_octets),
             total: Sum::new(bounds_octets),
             over: VecDeque::new(),
+            witness: None,
         }
     }
 
@@ -129,7 +132,18 @@ impl Intervals {
 
     /// Where what is found in the interval under way goes.
     pub(crate) const fn sink(&mut self) -> Sink<'_> {
-        Sink { measures: &mut self.sum.measures, oddities: &mut self.sum.oddities }
+        let Sum { measures, oddities } = &mut self.sum;
+        Sink { measures, oddities, witness: self.witness.as_mut() }
+    }
+
+    /// Keeps sights from now on, in this list, or no more; gives back what was kept so far.
+    pub(crate) const fn witness(&mut self, list: Option<Vec<Sight>>) -> Option<Vec<Sight>> {
+        core::mem::replace(&mut self.witness, list)
+    }
+
+    /// Which interval is under way.
+    pub(crate) fn index(&self) -> Option<u64> {
+        self.current.map(|current| current.index)
     }
 
     /// Takes notice of the time, and gives it back as it counts: never earlier than before. None

@@ -34,7 +34,7 @@ pub use track::{Direction, Known as Connection, State};
 use core::time::Duration;
 use host::Hosts;
 use interval::Intervals;
-use oddity::Class;
+use oddity::{Class, Oddities};
 use reassembly::{Reassembly, Whole};
 use sight::Sight;
 use stream::Streams;
@@ -81,6 +81,16 @@ impl Settings {
             seed: 0,
         }
     }
+}
+
+/// What a meter saw in a frame.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Remarks {
+    /// Segments and TPDUs, and the times that ended with them, in the order in which they counted. What a
+    /// frame released that was held before it, beyond a gap, is here too.
+    pub sights: Vec<Sight>,
+    /// What was not as it should be.
+    pub oddities: Oddities,
 }
 
 /// A passive meter.
@@ -152,6 +162,28 @@ impl Meter {
                 self.intervals.oddities().count(Class::Malformed, complaint.field);
             }
         }
+    }
+
+    /// Takes notice of a frame as [`Meter::observe`] does, and tells what it was, in place of what
+    /// `remarks` held.
+    pub fn observe_remarking(
+        &mut self,
+        at: Instant,
+        link: Link,
+        octets: &[u8],
+        original_octets: usize,
+        remarks: &mut Remarks,
+    ) {
+        let mut sights = core::mem::take(&mut remarks.sights);
+        sights.clear();
+        let (interval, before) = (self.intervals.index(), self.intervals.oddities().clone());
+        self.intervals.witness(Some(sights));
+        self.observe(at, link, octets, original_octets);
+        remarks.sights = self.intervals.witness(None).unwrap_or_default();
+        // The oddities of a new interval count from none.
+        let is_same = self.intervals.index() == interval || interval.is_none();
+        let now = self.intervals.oddities();
+        remarks.oddities = if is_same { now.since(&before) } else { now.clone() };
     }
 
     /// Takes notice that it is now at least this late, so that intervals end on a silent network

@@ -68,6 +68,16 @@ impl Oddities {
         more.iter().for_each(|(class, name, times)| self.add(class, name, times));
     }
 
+    /// What was met since these, which must be a part of it.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        let mut since = Self::default();
+        for (class, name, times) in self.iter() {
+            since.add(class, name, times - before.get(class, name));
+        }
+        since
+    }
+
     /// How often this one was met.
     #[must_use]
     pub fn get(&self, class: Class, name: &'static str) -> u64 {
@@ -97,7 +107,9 @@ mod tests {
         oddities.add(Class::Transport, "unseen DT", 0);
         assert_eq!(oddities.iter().count(), 1);
         let mut total = oddities.clone();
+        assert!(total.since(&oddities).is_empty());
         total.merge(&oddities);
+        assert_eq!(total.since(&oddities), oddities);
         assert_eq!(total.get(Class::Malformed, "TPDU-NR"), 2);
         assert_eq!(total.get(Class::Foreign, "TPDU-NR"), 0);
     }

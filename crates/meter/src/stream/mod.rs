@@ -90,6 +90,7 @@ impl Flow {
     /// Counts a segment.
     fn count(&mut self, segment: Segment, sink: &mut Sink<'_>) {
         let sight = Sight::Segment(segment);
+        sink.witness(|| sight);
         match &mut self.early {
             Some(early) => early.counts.observe(&sight),
             None => sink.measures.observe(&sight),

@@ -22,6 +22,7 @@ mod connection;
 mod data;
 mod plain;
 mod report;
+mod sink;
 mod table;
 mod transfer;
 mod tsdu;
@@ -30,11 +31,11 @@ mod waiting;
 pub use connection::{Direction, State};
 pub(crate) use plain::Plain;
 pub use report::Connection as Known;
+pub(crate) use sink::Sink;
 pub(crate) use table::Party;
 
 use crate::host::{Host, Hosts};
-use crate::measure::{Measure, Measures};
-use crate::oddity::{Class, Oddities};
+use crate::oddity::Class;
 use crate::sight::{Between, Ending, Sight, Step, Tpdu};
 use crate::slab::Place;
 use crate::user;
@@ -69,24 +70,6 @@ pub(crate) struct Passage {
     pub(crate) from: Party,
     /// Whom it was sent to.
     pub(crate) to: Party,
-}
-
-/// Where what is found goes.
-pub(crate) struct Sink<'a> {
-    /// What is measured.
-    pub(crate) measures: &'a mut Measures,
-    /// What is odd.
-    pub(crate) oddities: &'a mut Oddities,
-}
-
-impl Sink<'_> {
-    pub(crate) fn span(&mut self, between: Between, span: Duration) {
-        self.measures.delays.observe(&Sight::Span(between, span));
-    }
-
-    pub(crate) fn step(&mut self, step: Step) {
-        self.measures.observe(&Sight::Step(step));
-    }
 }
 
 /// Why a TPDU does not count at the transport level.
@@ -210,6 +193,7 @@ impl Tracker {
         let places = sink.measures.sizes.places(tpdu);
         self.hosts.observe(ends, tpdu, places);
         sink.measures.tpdu(tpdu, places);
+        sink.witness(|| Sight::Tpdu(*tpdu));
     }
 
     /// Counts a TPDU that one side of a connection sent.
@@ -223,6 +207,7 @@ impl Tracker {
         let places = sink.measures.sizes.places(tpdu);
         self.hosts.observe(ends, tpdu, places);
         sink.measures.tpdu(tpdu, places);
+        sink.witness(|| Sight::Tpdu(*tpdu));
     }
 
     /// Takes notice that the TCP connection between two ends is over: a connection of class 0 is,

@@ -22,7 +22,7 @@ const DIFFERENCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tshark.tom
 const SHORT_OCTETS: u64 = 600_000;
 
 /// The captures, by their paths within the folder, in order; nothing where there is none.
-fn captures() -> Option<(PathBuf, Vec<String>)> {
+pub(crate) fn captures() -> Option<(PathBuf, Vec<String>)> {
     let folder = shared("captures", "INDEX.md")?.parent().unwrap().to_owned();
     let (mut files, mut folders) = (Vec::new(), vec![folder.clone()]);
     while let Some(next) = folders.pop() {

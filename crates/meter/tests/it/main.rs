@@ -8,4 +8,5 @@ mod entry;
 mod every_capture;
 mod hostile;
 mod ncc84;
+mod remarks;
 mod streams;

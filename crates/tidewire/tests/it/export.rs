@@ -1,11 +1,12 @@
 //! Files of `watch`: the tables hold what the records tell.
 
 use crate::watch::{capture, data};
-use crate::{check_code, records, run_in, stderr};
+use crate::{check_code, records, run_in, stderr, stdout};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -166,4 +167,98 @@ fn a_disk_that_fills_ends_it_with_the_name_of_the_file() {
     let output = run_in(folder.path(), &["watch", "-r", CELL, "--csv", "."]);
     check_code(&output, 1);
     assert!(stderr(&output).contains("cannot write ./intervals.csv"), "{}", stderr(&output));
+}
+
+/// Time, octets and length of every frame of a capture, and its link.
+fn frames(path: &Path) -> Vec<(u64, Vec<u8>, usize, u32)> {
+    let mut capture = wire::capture::Capture::open(fs::File::open(path).unwrap()).unwrap();
+    let mut frames = Vec::new();
+    while let Some(record) = capture.next().unwrap() {
+        let (at, link) = (record.at.as_nanos(), record.link.dlt());
+        frames.push((at, record.octets.to_vec(), record.original_octets, link));
+    }
+    frames
+}
+
+/// The comments that tshark shows of a capture, by the numbers of their frames.
+fn comments(path: &Path) -> Option<BTreeMap<u64, String>> {
+    let output = Command::new("tshark")
+        .arg("-r")
+        .arg(path)
+        .args(["-Y", "frame.comment", "-T", "fields", "-e", "frame.number", "-e", "frame.comment"])
+        .output();
+    let Ok(output) = output else {
+        println!("skipped: no tshark");
+        return None;
+    };
+    assert!(output.status.success(), "{}", stderr(&output));
+    let line = |line: &str| {
+        let (number, comment) = line.split_once('\t').unwrap();
+        (number.parse().unwrap(), comment.to_owned())
+    };
+    Some(stdout(&output).lines().map(line).collect())
+}
+
+#[test]
+fn an_annotated_capture_has_every_frame_as_it_was_and_says_what_each_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = ["watch", "-r", CELL, "--json", "--annotate", "seen.pcapng"];
+    let output = run_in(folder.path(), &arguments);
+    check_code(&output, 0);
+    let path = folder.path().join("seen.pcapng");
+    assert!(frames(&path) == frames(Path::new(CELL)));
+    let Some(comments) = comments(&path) else { return };
+    let records = records(&output);
+    let total = &of_kind(&records, "total")[0]["measures"];
+    let count = |what: &str| comments.values().map(|text| text.matches(what).count() as u64).sum();
+    let check = |name: &str, found: u64| {
+        assert!(found > 0, "{name}: nothing to compare");
+        assert_eq!(total[name], found, "{name}");
+    };
+    let again: u64 = count("DT retransmission");
+    check("dt_retransmissions", again);
+    check("dt_tpdus", count("DT original") + again);
+    check("ak_acknowledging", count("AK acknowledging"));
+    check("ak_keeping_alive", count("AK keeping alive"));
+    check("tsdus", count(" octets whole"));
+    check("transport_connections", count("connection established"));
+    check("ack_delays", count("acknowledged after"));
+    println!("seen: {} comments in tshark", comments.len());
+}
+
+#[test]
+fn what_is_malformed_or_foreign_is_told_at_its_frame_and_place() {
+    let folder = tempfile::tempdir().unwrap();
+    // The length indicator behind MAC, LLC and the inactive network layer, octet 18, says 255.
+    let (good, mut bad) = (data(0), data(1));
+    bad[18] = 255;
+    let frames = [(0, good.clone()), (1, bad), (2, vec![0xFF; 60]), (3, good)];
+    fs::write(folder.path().join("a.pcap"), capture(&frames)).unwrap();
+    let output = run_in(folder.path(), &["watch", "-r", "a.pcap", "--annotate", "b.pcapng"]);
+    check_code(&output, 0);
+    let Some(comments) = comments(&folder.path().join("b.pcapng")) else { return };
+    // It may be the end of a TSDU whose beginning was not seen.
+    const FIRST: &str = "tidewire: DT original; transport: TSDU not wholly seen; \
+                         transport: connection found under way";
+    let told: Vec<&str> = comments.values().map(String::as_str).collect();
+    assert_eq!(
+        told,
+        [
+            FIRST,
+            "tidewire: malformed: length indicator at octet 18",
+            "tidewire: foreign: EtherType",
+            "tidewire: DT retransmission",
+        ]
+    );
+}
+
+#[test]
+fn an_annotated_capture_never_takes_the_place_of_what_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let octets = capture(&[(0, data(0))]);
+    fs::write(folder.path().join("a.pcap"), &octets).unwrap();
+    let output = run_in(folder.path(), &["watch", "-r", "a.pcap", "--annotate", "./a.pcap"]);
+    check_code(&output, 2);
+    assert!(stderr(&output).contains("that is what is being read"), "{}", stderr(&output));
+    assert!(fs::read(folder.path().join("a.pcap")).unwrap() == octets);
 }

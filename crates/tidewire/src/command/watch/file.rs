@@ -1,6 +1,8 @@
 //! A capture file, or a capture that comes in on standard input.
 
 use super::Heard;
+use super::annotate::Frame;
+use super::frames::Frames;
 use super::tell::Teller;
 use crate::exit::Failure;
 use crate::interrupt;
@@ -8,13 +10,14 @@ use crate::metrics::Health;
 use crate::output::Output;
 use indicatif::{ProgressBar, ProgressStyle};
 use meter::Meter;
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read};
 use std::path::Path;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
-use wire::capture::{Capture, CaptureError};
+use wire::capture::{Capture, CaptureError, Record};
 use wire::dissect::Link;
 
 /// Smaller files are read before anybody could look at a progress bar.
@@ -27,7 +30,7 @@ const CHUNK_OCTETS: usize = 64 << 10;
 pub(super) fn meter(
     path: &Path,
     meter: &mut Meter,
-    teller: &mut Teller<'_>,
+    (beside, teller): (&mut Frames, &mut Teller<'_>),
     output: &Output,
 ) -> anyhow::Result<Heard> {
     let name = name(path);
@@ -48,7 +51,16 @@ pub(super) fn meter(
         match capture.next() {
             Ok(Some(record)) => {
                 frames += 1;
-                meter.observe(record.at, record.link, record.octets, record.original_octets);
+                let Record { at, link, octets, original_octets, interface } = record;
+                let octets = if beside.lacks(interface) {
+                    let octets = octets.to_vec();
+                    beside.describe(capture.interfaces())?;
+                    Cow::Owned(octets)
+                } else {
+                    Cow::Borrowed(octets)
+                };
+                let frame = Frame { at, link, octets: &octets, original_octets, interface };
+                beside.observe(meter, &frame)?;
                 teller.intervals(meter)?;
                 teller.publish(meter, || Health { frames, dropped_by_kernel: None });
             }

@@ -1,11 +1,14 @@
 //! `tidewire watch`: the meter, or the monitor, on a capture file or on a live port. Nothing is ever
 //! sent.
 
+mod annotate;
 mod detail;
 mod export;
 mod file;
+mod frames;
 mod live_port;
 mod monitor;
+mod remarks;
 mod tell;
 
 use crate::args::Watch;
@@ -16,6 +19,7 @@ use crate::output::Output;
 use crate::{interrupt, quantity};
 use bench::scenario::{Rate, Span};
 use export::Export;
+use frames::Frames;
 use meter::{Meter, Settings};
 use tell::{Ended, Teller};
 
@@ -50,11 +54,13 @@ pub(crate) fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
     let export = Export::new(&watch.export, &settings)?;
     let mut teller = Teller::new(output, settings.clone(), exporter, export);
     let mut meter = Meter::new(settings);
+    let mut frames = Frames::new(watch)?;
     let heard = match (&watch.read, &watch.interface) {
-        (Some(path), _) => file::meter(path, &mut meter, &mut teller, output)?,
+        (Some(path), _) => file::meter(path, &mut meter, (&mut frames, &mut teller), output)?,
         (None, Some(name)) => live_port::meter(name, listen, &mut meter, &mut teller, output)?,
         (None, None) => return Err(Failure::usage("--read or --interface is needed").into()),
     };
+    frames.finish()?;
     conclude(heard, &mut meter, &mut teller)
 }
 

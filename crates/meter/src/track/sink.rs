@@ -1,0 +1,36 @@
+//! Where what is found goes: measures, oddities, and whoever wants to know what a frame was.
+
+use crate::measure::{Measure, Measures};
+use crate::oddity::Oddities;
+use crate::sight::{Between, Sight, Step};
+use core::time::Duration;
+
+/// Where what is found goes.
+pub(crate) struct Sink<'a> {
+    /// What is measured.
+    pub(crate) measures: &'a mut Measures,
+    /// What is odd.
+    pub(crate) oddities: &'a mut Oddities,
+    /// Where each sight is kept, for whoever wants to know what a frame was.
+    pub(crate) witness: Option<&'a mut Vec<Sight>>,
+}
+
+impl Sink<'_> {
+    pub(crate) fn span(&mut self, between: Between, span: Duration) {
+        self.measures.delays.observe(&Sight::Span(between, span));
+        self.witness(|| Sight::Span(between, span));
+    }
+
+    pub(crate) fn step(&mut self, step: Step) {
+        self.measures.observe(&Sight::Step(step));
+        self.witness(|| Sight::Step(step));
+    }
+
+    /// Keeps a sight, where somebody wants it.
+    #[inline]
+    pub(crate) fn witness(&mut self, sight: impl FnOnce() -> Sight) {
+        if let Some(witness) = &mut self.witness {
+            witness.push(sight());
+        }
+    }
+}

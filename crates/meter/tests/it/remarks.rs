@@ -1,0 +1,77 @@
+//! What a meter remarks on frame by frame is, added up, what it measures.
+
+use crate::every_capture::captures;
+use core::time::Duration;
+use meter::measure::Measures;
+use meter::oddity::Oddities;
+use meter::sight::Sight;
+use meter::{Meter, Remarks, Settings};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use wire::capture::Capture;
+
+/// Meters a capture with remarks and without, and adds the remarks up; how many sights there were.
+fn check(path: &Path) -> usize {
+    let settings = Settings::every(Duration::from_secs(7));
+    let (mut silent, mut meter) = (Meter::new(settings.clone()), Meter::new(settings));
+    let (mut sum, mut oddities) = (Measures::default(), Oddities::default());
+    let (mut remarks, mut sights) = (Remarks::default(), 0);
+    let mut capture = Capture::open(File::open(path).unwrap()).unwrap();
+    while let Ok(Some(record)) = capture.next() {
+        let (at, octets, original) = (record.at, record.octets, record.original_octets);
+        silent.observe(at, record.link, octets, original);
+        meter.observe_remarking(at, record.link, octets, original, &mut remarks);
+        remarks.sights.iter().for_each(|sight| sum.observe(sight));
+        oddities.merge(&remarks.oddities);
+        sights += remarks.sights.len();
+    }
+    // What the end of a capture sets free belongs to no frame: it is in no remark.
+    let mut measured = Measures::default();
+    let mut met = Oddities::default();
+    let mut under_way = meter.under_way();
+    for report in core::iter::from_fn(|| meter.take_interval().or_else(|| under_way.take())) {
+        measured.add(&report.measures);
+        met.merge(&report.oddities);
+    }
+    let name = path.display();
+    assert_eq!(sum.transport, measured.transport, "{name}");
+    assert_eq!(sum.tsdus, measured.tsdus, "{name}");
+    assert_eq!(sum.connections, measured.connections, "{name}");
+    assert_eq!(sum.roles, measured.roles, "{name}");
+    assert_eq!(sum.windows, measured.windows, "{name}");
+    assert_eq!(oddities, met, "{name}");
+    // Handshakes are measured once a stream turns out to carry TPKTs, and then with its sights.
+    assert_eq!(sum.delays, measured.delays, "{name}");
+    let (total, alone) = (meter.finish(), silent.finish());
+    assert_eq!((total.measures, total.oddities), (alone.measures, alone.oddities), "{name}");
+    sights
+}
+
+#[test]
+fn remarks_add_up_to_the_measures() {
+    let cell = concat!(env!("CARGO_MANIFEST_DIR"), "/../../captures/cell.pcapng");
+    assert!(check(Path::new(cell)) > 100);
+    let Some((folder, files)) = captures() else { return };
+    let paths: Vec<PathBuf> = files.iter().map(|name| folder.join(name)).collect();
+    let short = |path: &&PathBuf| path.metadata().unwrap().len() < 2_000_000;
+    let sights: usize = paths.iter().filter(short).map(|path| check(path)).sum();
+    println!("seen: {sights} sights");
+    assert!(sights > 10_000);
+}
+
+#[test]
+fn a_frame_without_transport_has_no_sights_and_old_ones_are_gone() {
+    let mut meter = Meter::new(Settings::every(Duration::from_secs(1)));
+    let mut remarks = Remarks::default();
+    remarks.sights.push(Sight::Npdu { octets: 1 });
+    let frame = [0xFF; 60];
+    meter.observe_remarking(
+        wire::time::Instant::ZERO,
+        wire::dissect::Link::Ethernet,
+        &frame,
+        60,
+        &mut remarks,
+    );
+    assert!(remarks.sights.is_empty());
+    assert_eq!(remarks.oddities.iter().count(), 1);
+}

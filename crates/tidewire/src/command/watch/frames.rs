@@ -1,0 +1,53 @@
+//! Frames on their way to the meter, and what is done with each beside.
+
+use super::annotate::{Annotated, Frame};
+use crate::args::Watch;
+use crate::exit::Failure;
+use meter::{Meter, Remarks};
+use std::io;
+use wire::capture::Interface;
+
+/// What is done with frames beside metering them.
+#[derive(Default)]
+pub(super) struct Frames {
+    annotated: Option<Annotated>,
+    remarks: Remarks,
+}
+
+impl Frames {
+    /// What the command line asks for.
+    ///
+    /// # Errors
+    /// Files that cannot be made.
+    pub(super) fn new(watch: &Watch) -> Result<Self, Failure> {
+        let annotated = watch.export.annotate.as_deref();
+        let annotated = annotated.map(|path| Annotated::new(path, watch.read.as_deref()));
+        Ok(Self { annotated: annotated.transpose()?, remarks: Remarks::default() })
+    }
+
+    /// Whether an interface has to be described before its first frame.
+    pub(super) fn lacks(&self, interface: u32) -> bool {
+        self.annotated.as_ref().is_some_and(|annotated| annotated.lacks(interface))
+    }
+
+    /// Takes notice of the interfaces of the capture.
+    pub(super) fn describe(&mut self, interfaces: &[Interface]) -> io::Result<()> {
+        self.annotated.as_mut().map_or(Ok(()), |annotated| annotated.describe(interfaces))
+    }
+
+    /// Gives a frame to the meter.
+    pub(super) fn observe(&mut self, meter: &mut Meter, frame: &Frame<'_>) -> io::Result<()> {
+        let Frame { at, link, octets, original_octets, .. } = *frame;
+        let Some(annotated) = &mut self.annotated else {
+            meter.observe(at, link, octets, original_octets);
+            return Ok(());
+        };
+        meter.observe_remarking(at, link, octets, original_octets, &mut self.remarks);
+        annotated.write(frame, &self.remarks)
+    }
+
+    /// Ends what is being written.
+    pub(super) fn finish(&mut self) -> io::Result<()> {
+        self.annotated.as_mut().map_or(Ok(()), Annotated::finish)
+    }
+}
