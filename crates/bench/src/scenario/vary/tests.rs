@@ -498,6 +498,8 @@ fn the_schema_knows_the_very_keys_that_are_read() {
     read.extend(complain(classes.to_owned(), "medium.classes"));
     let maintenance = "[medium]\nkind = \"token-bus\"\nmaintenance = { zzzzzzzz = 1 }\n";
     read.extend(complain(maintenance.to_owned(), "medium.maintenance"));
+    let response = "[medium]\nkind = \"token-bus\"\nrequest-with-response = { zzzzzzzz = 1 }\n";
+    read.extend(complain(response.to_owned(), "medium.request-with-response"));
     let kinds = ["cyclic", "poisson", "constant-rate-request", "maximum-rate-request", "bulk"];
     for kind in kinds {
         let text = format!("[[flow]]\npattern = {{ kind = \"{kind}\", zzzzzzzz = 1 }}\n");
