@@ -1,15 +1,15 @@
-//! How fast a capture file is metered, beside tshark: 5 million frames of class 4 traffic.
+//! How fast a capture file is metered, beside tshark: 5 million frames of class 4, and as many of S7.
 //!
 //! Four readers take turns on one file, each on one thread: records alone; a bare loop of
 //! fixed-offset decoding and one look-up in a hash table, which is what tracking costs at least;
 //! the meter, that is `tidewire watch` without its output; and tshark, in every third round.
 //!
-//! `cargo bench -p tidewire-bench --bench capture [-- FILE]`. The capture is made in the target
-//! folder and removed; with FILE it is made there and stays, and a FILE that exists is read as it
-//! is.
+//! `cargo bench -p tidewire-bench --bench capture [-- FOLDER]`. The captures are made in the target
+//! folder and removed; with FOLDER they are made there and stay, and are read again the next time.
 //! `TIDEWIRE_FRAMES` is how many frames are made.
 
 mod cost;
+mod s7;
 mod traffic;
 mod tshark;
 
@@ -42,31 +42,50 @@ fn records(path: &Path) -> Result<u64, Failed> {
     Ok(frames)
 }
 
-/// Receiver and sender, and the receiver's reference, of class 4 over the inactive network layer.
-fn key(octets: &[u8]) -> Option<(u64, u64)> {
+/// The words that begin at these places.
+fn word(octets: &[u8], place: usize) -> Option<u64> {
+    octets.get(place..)?.first_chunk().map(|word| u64::from_be_bytes(*word))
+}
+
+/// Receiver and sender, and the receiver's reference, of class 4 over the inactive network layer; and
+/// whether it is a DT.
+fn class_4(octets: &[u8]) -> Option<((u64, u64), bool)> {
     let header: &[u8; 22] = octets.first_chunk()?;
     if header[14..18] != [0xFE, 0xFE, 0x03, 0x00] {
         return None;
     }
-    let word =
-        |place: usize| u64::from_be_bytes([0, 1, 2, 3, 4, 5, 6, 7].map(|i| header[place + i]));
     let reference = u64::from(header[20]) << 8 | u64::from(header[21]);
-    Some((word(0) & !0xFFFF | reference, word(6) & !0xFFFF))
+    let key = (word(octets, 0)? & !0xFFFF | reference, word(octets, 6)? & !0xFFFF);
+    Some((key, header[19] & 0xF0 == 0xF0))
 }
 
+/// Both addresses and ports of TCP over IPv4 without options; and whether its data begins with the DT of a
+/// TPKT.
+fn s7(octets: &[u8]) -> Option<((u64, u64), bool)> {
+    let header: &[u8; 54] = octets.first_chunk()?;
+    if header[12..15] != [0x08, 0x00, 0x45] || header[23] != 6 {
+        return None;
+    }
+    let key = (word(octets, 26)?, word(octets, 34)? >> 32);
+    Some((key, matches!(octets.get(54..60), Some([3, 0, _, _, 2, 0xF0]))))
+}
+
+/// How a bare loop tells whose frame it is.
+type Whose = fn(&[u8]) -> Option<((u64, u64), bool)>;
+
 /// The least that tracking can be: whose frame is it, and one count each of frames, octets and DTs.
-fn bare(path: &Path) -> Result<u64, Failed> {
+fn bare(path: &Path, whose: Whose) -> Result<u64, Failed> {
     let mut capture = Capture::open(File::open(path)?)?;
     let mut flows: HashMap<(u64, u64), [u64; 3], FixedState> =
         HashMap::with_hasher(FixedState::with_seed(0));
     let mut frames = 0;
     while let Some(record) = capture.next()? {
         frames += 1;
-        let Some(key) = key(record.octets) else { continue };
+        let Some((key, is_data)) = whose(record.octets) else { continue };
         let [count, octets, data] = flows.entry(key).or_default();
         *count += 1;
         *octets += record.original_octets as u64;
-        *data += u64::from(record.octets.get(19).is_some_and(|code| code & 0xF0 == 0xF0));
+        *data += u64::from(is_data);
     }
     black_box(&flows);
     Ok(frames)
@@ -129,7 +148,7 @@ fn describe(path: &Path, total: &meter::Report) -> Result<(), Failed> {
     Ok(())
 }
 
-fn measure(path: &Path) -> Result<(), Failed> {
+fn measure(path: &Path, whose: Whose) -> Result<(), Failed> {
     let frames = records(path)?;
     println!("{frames} frames");
     describe(path, &metered(path)?)?;
@@ -137,7 +156,7 @@ fn measure(path: &Path) -> Result<(), Failed> {
     let [mut reading, mut bare_loop, mut ours, mut theirs] = [(); 4].map(|()| Costs::default());
     for round in 0..ROUNDS {
         reading.add(cost::of(|| records(path))?.1);
-        bare_loop.add(cost::of(|| bare(path))?.1);
+        bare_loop.add(cost::of(|| bare(path, whose))?.1);
         ours.add(cost::of(|| metered(path))?.1);
         if peer.is_ok() && round % PEER_EVERY == PEER_EVERY / 2 {
             theirs.add(tshark::run(path, frames)?);
@@ -161,6 +180,18 @@ fn measure(path: &Path) -> Result<(), Failed> {
     Ok(())
 }
 
+/// A capture that is made if it is not there.
+fn made(
+    path: &Path,
+    make: impl FnOnce(BufWriter<File>) -> Result<(), Failed>,
+) -> Result<(), Failed> {
+    if !path.exists() {
+        let ((), cost) = cost::of(|| make(BufWriter::new(File::create(path)?)))?;
+        println!("capture made in {:.1} s of CPU", cost.cpu_seconds);
+    }
+    Ok(())
+}
+
 fn main() -> Result<(), Failed> {
     let frames = match std::env::var("TIDEWIRE_FRAMES") {
         Ok(text) => text.parse()?,
@@ -169,10 +200,13 @@ fn main() -> Result<(), Failed> {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
     // Cargo itself adds an argument that begins with dashes.
     let told = std::env::args().skip(1).find(|word| !word.starts_with("--")).map(PathBuf::from);
-    let path = told.unwrap_or_else(|| folder.path().join("class4.pcap"));
-    if !path.exists() {
-        let ((), cost) = cost::of(|| traffic::write(BufWriter::new(File::create(&path)?), frames))?;
-        println!("capture made in {:.1} s of CPU", cost.cpu_seconds);
-    }
-    measure(&path)
+    let folder = told.as_deref().unwrap_or(folder.path());
+    println!("class 4 over LLC");
+    let path = folder.join("class4.pcap");
+    made(&path, |out| traffic::write(out, frames))?;
+    measure(&path, class_4)?;
+    println!("\nS7 over TCP");
+    let path = folder.join("s7.pcap");
+    made(&path, |out| s7::write(out, frames))?;
+    measure(&path, s7)
 }
