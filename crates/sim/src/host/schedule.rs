@@ -107,6 +107,9 @@ impl Schedule {
 
     /// Begins what can begin.
     fn dispatch(&mut self, now: Instant) {
+        if self.waiting.is_empty() {
+            return;
+        }
         // Resources that a step of higher rank waits for.
         let mut claimed = Vec::new();
         let mut suspended = Vec::new();
