@@ -44,14 +44,14 @@ pub use statistics::Statistics;
 
 use super::directory::Directory;
 use super::framing::data_octets;
-use super::rotation::{Picos, Rotation, bits, instant, picos, span};
+use super::rotation::{Picos, Rotation, bits, instant, nearest, picos, span, wrapped};
 use super::{Delivery, Event, Medium, Misfit, Passage};
 use core::time::Duration;
 use response::Exchange;
 use stack::fault::Fate;
 use stack::machine::Deadline;
 use stack::station::{self, Frame, Transmission};
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use wire::addr::Mac;
 use wire::time::Instant;
 
@@ -73,7 +73,7 @@ pub struct TokenBus {
     /// Changes that are yet to come, the next one last.
     changes: Vec<Change>,
     /// Places whose stations have frames, or all of them where the ring may change.
-    alert: BTreeSet<usize>,
+    alert: Vec<usize>,
     token: Token,
     /// The frame being sent, or the request whose response is awaited.
     sending: Option<Frame>,
@@ -189,7 +189,7 @@ impl TokenBus {
             stations: Vec::new(),
             rotation: Rotation::default(),
             directory: Directory::default(),
-            alert: BTreeSet::new(),
+            alert: Vec::new(),
             // The highest address passes it on at the beginning.
             token: Token::Free(0, 0),
             sending: None,
@@ -221,7 +221,7 @@ impl TokenBus {
 
     /// How long a signal takes along so much cable.
     fn cable(&self, metres: f64) -> Picos {
-        (metres / self.params.metres_per_second * 1e12).round() as Picos
+        nearest(metres / self.params.metres_per_second * 1e12)
     }
 
     /// How long a signal takes from one place on the cable to another.
@@ -272,8 +272,8 @@ impl TokenBus {
             }
             Token::Held(hold) => Some((hold.until, Step::End)),
             Token::Free(at, place) => {
-                let ahead = self.alert.range(place + 1..).next();
-                let next = ahead.or_else(|| self.alert.first());
+                let ahead = self.alert.partition_point(|other| *other <= place);
+                let next = self.alert.get(ahead).or_else(|| self.alert.first());
                 next.map(|next| (at + self.rotation.way(place, *next), Step::Visit(*next)))
             }
         };
@@ -307,13 +307,14 @@ impl TokenBus {
         let (at, last) = self.rotation.last_before(now, since, from);
         self.token = Token::Free(at, last);
         let count = self.rotation.places();
-        for place in (1..=count).map(|steps| (from + steps) % count) {
+        let round = self.rotation.round;
+        let mut longest = 0;
+        for place in (1..=count).map(|steps| wrapped(from + steps, count)) {
             let first = since + self.rotation.way(from, place);
             if first > at {
                 break;
             }
-            let round = self.rotation.round;
-            let latest = first + (at - first) / round * round;
+            let latest = first + self.rotation.whole_rounds(at - first);
             let entity = &mut self.entities[self.stations[place]];
             let mut rotation = first - entity.visited.unwrap_or(first);
             if latest > first {
@@ -321,9 +322,14 @@ impl TokenBus {
             }
             entity.visited = Some(latest);
             entity.served = [latest; CLASSES - 1];
-            let longest = &mut self.statistics.longest_rotation;
-            *longest = (*longest).max(span(rotation));
+            longest = longest.max(rotation);
         }
+        self.note_rotation(longest);
+    }
+
+    /// The token was away from a station for so long.
+    fn note_rotation(&mut self, rotation: Picos) {
+        self.statistics.longest_rotation = self.statistics.longest_rotation.max(span(rotation));
     }
 
     /// The token comes to a station with frames.
@@ -331,8 +337,8 @@ impl TokenBus {
         self.pass_by(at);
         let station = self.stations[place];
         let entity = &mut self.entities[station];
-        let rotation = span(at - entity.visited.replace(at).unwrap_or(at));
-        self.statistics.longest_rotation = self.statistics.longest_rotation.max(rotation);
+        let rotation = at - entity.visited.replace(at).unwrap_or(at);
+        self.note_rotation(rotation);
         let (Service::HoldingTime(holding) | Service::Classes { holding_time: holding, .. }) =
             self.params.service;
         let limit = at.saturating_add(holding.as_nanos().saturating_mul(1_000));
@@ -375,7 +381,7 @@ impl TokenBus {
             return self.pass_on(at, station);
         }
         if is_done {
-            self.alert.remove(&hold.place);
+            self.alert.retain(|place| *place != hold.place);
         }
         self.token = Token::Free(at, hold.place);
     }
@@ -491,7 +497,11 @@ impl Medium for TokenBus {
         self.pass_by(now);
         let entity = &mut self.entities[station];
         entity.queues[class].push_back(frame);
-        self.alert.extend(entity.place);
+        if let Some(place) = entity.place
+            && let Err(before) = self.alert.binary_search(&place)
+        {
+            self.alert.insert(before, place);
+        }
         self.advance(now);
     }
 
