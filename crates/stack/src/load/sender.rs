@@ -1,7 +1,7 @@
 //! The user at the sending end of a flow: knows what is due, not how it travels.
 
 use super::{
-    Absence, Event, Flow, FlowId, Pattern, Record, STAMP_OCTETS, Stamp, StampKind, content,
+    Absence, Event, Flow, FlowId, Pattern, Record, STAMP_OCTETS, Service, Stamp, StampKind, content,
 };
 use crate::machine::Deadline;
 use bytes::Bytes;
@@ -197,6 +197,16 @@ impl Sender {
     #[must_use]
     pub fn has_waiting(&self) -> bool {
         !self.waiting.is_empty()
+    }
+
+    /// Whether it has nothing to do before its deadline, whatever it has just done: it runs without a
+    /// connection, and all that was due has been handed over.
+    #[must_use]
+    pub fn rests(&self, now: Instant) -> bool {
+        self.flow.service == Service::Datagram
+            && self.stage == Stage::Running
+            && self.waiting.is_empty()
+            && self.next_due.is_some_and(|due| due > now)
     }
 
     /// The oldest waiting message, and when it was due.

@@ -54,17 +54,13 @@ impl Stamp {
             StampKind::Reply => 0xFFFF,
         };
         let lag = u32::try_from(nanos(self.lag)).unwrap_or(u32::MAX);
+        let first = u64::from(self.flow.0) << 48 | u64::from(kind) << 32 | u64::from(self.sequence);
         let mut octets = [0; STAMP_OCTETS];
-        let fields: [&[u8]; 5] = [
-            &self.flow.0.to_be_bytes(),
-            &kind.to_be_bytes(),
-            &self.sequence.to_be_bytes(),
-            &self.planned.as_nanos().to_be_bytes(),
-            &lag.to_be_bytes(),
-        ];
-        for (slot, octet) in octets.iter_mut().zip(fields.into_iter().flatten()) {
-            *slot = *octet;
-        }
+        let (head, planned_and_lag) = octets.split_at_mut(8);
+        head.copy_from_slice(&first.to_be_bytes());
+        let (planned, last) = planned_and_lag.split_at_mut(8);
+        planned.copy_from_slice(&self.planned.as_nanos().to_be_bytes());
+        last.copy_from_slice(&lag.to_be_bytes());
         octets
     }
 

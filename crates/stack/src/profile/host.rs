@@ -357,6 +357,10 @@ impl Host {
 
     fn send_message(&mut self, now: Instant, station: Mac, data: Packet) {
         let (destination, source) = (MESSAGE_SAP, MESSAGE_SAP);
+        if self.link.is_silent() {
+            // It would be the next thing to be sent, after a stay in the link's queue.
+            return self.send_lpdu(Lpdu::ui(station, destination, source, data));
+        }
         let request = type1::Request::Unitdata { station, destination, source, data };
         self.link.request(now, request);
     }

@@ -18,12 +18,13 @@ impl Host {
         for _ in 0..self.waiting.woken() {
             let Some(place) = self.waiting.next() else { break };
             self.looks += 1;
-            if self.pump_flow(now, place) {
-                acted = true;
+            let has_acted = self.pump_flow(now, place);
+            acted |= has_acted;
+            let sender = &self.flows[place].sender;
+            if has_acted && !sender.rests(now) {
                 self.waiting.wake(place);
             } else {
-                let due = self.flows[place].sender.deadline();
-                self.waiting.until(place, due.map(|due| due.at));
+                self.waiting.until(place, sender.deadline().map(|due| due.at));
             }
         }
         acted
