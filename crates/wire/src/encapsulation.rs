@@ -3,10 +3,16 @@
 //! Linux cooked captures (SLL, SLL2), BSD loopback (null, loop), raw IP, PPP (RFC 1661, RFC 1377),
 //! Cisco HDLC, frame relay (RFC 2427) and FDDI. Their headers are read and not written.
 //!
+//! And TPDUs without any header of link and network, as they are handed over at the boundary between
+//! transport and network, such as within a test centre: link type 252, exported PDUs, where tags stand
+//! before each NSDU. Of the tags, who reads it (`ositp`) and the network addresses of both ends are read;
+//! [`exported`] writes them.
+//!
 //! Left out: link types that carry no network layer we read, such as LAPD; PPP's own negotiation.
 
-use crate::addr::Mac;
+use crate::addr::{Mac, Nsap};
 use crate::read::{Malformed, Reader};
+use bytes::BufMut;
 use core::fmt;
 
 /// What a frame carries.
@@ -18,6 +24,8 @@ pub enum Protocol {
     Osi,
     /// An IP packet of either version.
     Internet,
+    /// TPDUs, with no header of link or network.
+    Transport,
     /// Whatever has this EtherType.
     Type(u16),
     /// Something else.
@@ -33,6 +41,8 @@ pub struct Pdu<'a> {
     pub source: Mac,
     /// Whom it is for; zero where the header does not say.
     pub destination: Mac,
+    /// The network addresses of source and destination; empty where the header tells none.
+    pub nsaps: [Nsap; 2],
     /// What it carries.
     pub protocol: Protocol,
     /// Octets of the header.
@@ -51,10 +61,12 @@ const LOOP: u32 = 108;
 const LINUX_SLL: u32 = 113;
 const IPV4: u32 = 228;
 const IPV6: u32 = 229;
+/// Whatever was handed over between protocols, with tags before it.
+pub const EXPORTED: u32 = 252;
 const LINUX_SLL2: u32 = 276;
 
 /// The link types that are read, and what they are called.
-pub const LINKS: [(u32, &str); 11] = [
+pub const LINKS: [(u32, &str); 12] = [
     (NULL, "BSD loopback"),
     (PPP, "PPP"),
     (FDDI, "FDDI"),
@@ -65,6 +77,7 @@ pub const LINKS: [(u32, &str); 11] = [
     (LINUX_SLL, "Linux cooked"),
     (IPV4, "raw IPv4"),
     (IPV6, "raw IPv6"),
+    (EXPORTED, "exported PDU"),
     (LINUX_SLL2, "Linux cooked 2"),
 ];
 
@@ -89,12 +102,14 @@ impl<'a> Pdu<'a> {
             LINUX_SLL => cooked(&mut reader),
             LINUX_SLL2 => cooked_2(&mut reader),
             FDDI => return Some(Self::fddi(octets)),
+            EXPORTED => return Some(Self::exported(octets)),
             _ => return None,
         };
         Some(found.map(|(protocol, source)| Self {
             link,
             source,
             destination: Mac::default(),
+            nsaps: [Nsap::default(); 2],
             protocol,
             header_octets: reader.offset(),
             data: reader.rest(),
@@ -109,8 +124,56 @@ impl<'a> Pdu<'a> {
         let is_llc = control & FDDI_LLC.1 == FDDI_LLC.0;
         let protocol = if is_llc { Protocol::Llc } else { Protocol::Other };
         let (header_octets, data) = (reader.offset(), reader.rest());
-        Ok(Self { link: FDDI, source, destination, protocol, header_octets, data })
+        let nsaps = [Nsap::default(); 2];
+        Ok(Self { link: FDDI, source, destination, nsaps, protocol, header_octets, data })
     }
+
+    /// Tags of a number, a length and a value that is padded to four octets, up to the tag 0.
+    fn exported(octets: &'a [u8]) -> Result<Self, Malformed> {
+        let mut reader = Reader::new(octets);
+        let (mut protocol, mut nsaps) = (Protocol::Other, [Nsap::default(); 2]);
+        loop {
+            let tag = reader.u16("link header")?;
+            let length = usize::from(reader.u16("link header")?);
+            let value = reader.take("link header", length)?;
+            let address = || Nsap::new(value).unwrap_or_default();
+            match tag {
+                END_OF_TAGS => break,
+                // The name is padded with zeros, and they are part of its length.
+                DISSECTOR if value.split(|octet| *octet == 0).next() == Some(TRANSPORT) => {
+                    protocol = Protocol::Transport;
+                }
+                IPV4_SOURCE | IPV6_SOURCE => nsaps[0] = address(),
+                IPV4_DESTINATION | IPV6_DESTINATION => nsaps[1] = address(),
+                _ => {}
+            }
+        }
+        let (header_octets, data) = (reader.offset(), reader.rest());
+        let (source, destination) = (Mac::default(), Mac::default());
+        Ok(Self { link: EXPORTED, source, destination, nsaps, protocol, header_octets, data })
+    }
+}
+
+/// The last tag.
+const END_OF_TAGS: u16 = 0;
+/// The tag that names who reads what is exported.
+const DISSECTOR: u16 = 12;
+const IPV4_SOURCE: u16 = 20;
+const IPV4_DESTINATION: u16 = 21;
+const IPV6_SOURCE: u16 = 22;
+const IPV6_DESTINATION: u16 = 23;
+/// Who reads TPDUs, as Wireshark calls it.
+const TRANSPORT: &[u8] = b"ositp";
+
+/// Writes the header of link type 252 for TPDUs from one host to another, each told by four octets.
+pub fn exported(from: [u8; 4], to: [u8; 4], out: &mut impl BufMut) {
+    let name = b"ositp\0\0\0";
+    for (tag, value) in [(DISSECTOR, &name[..]), (IPV4_SOURCE, &from), (IPV4_DESTINATION, &to)] {
+        out.put_u16(tag);
+        out.put_u16(value.len() as u16);
+        out.put_slice(value);
+    }
+    out.put_slice(&[0; 4]);
 }
 
 type Found = Result<(Protocol, Mac), Malformed>;
@@ -227,10 +290,14 @@ impl fmt::Display for Pdu<'_> {
         if self.source != nobody || self.destination != nobody {
             write!(f, " {}>{}", self.source, self.destination)?;
         }
+        if self.nsaps != [Nsap::default(); 2] {
+            write!(f, " {}>{}", self.nsaps[0], self.nsaps[1])?;
+        }
         match self.protocol {
             Protocol::Llc => f.write_str(" LLC"),
             Protocol::Osi => f.write_str(" OSI"),
             Protocol::Internet => f.write_str(" IP"),
+            Protocol::Transport => f.write_str(" TPDUs"),
             Protocol::Type(number) => write!(f, " type={number:04x}"),
             Protocol::Other => f.write_str(" other"),
         }
@@ -262,6 +329,31 @@ mod tests {
         check(276, &cooked, "Linux cooked 2 type=0800");
         let fddi = [0x54, 2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0xFE];
         check(10, &fddi, "FDDI 02:00:00:00:00:01>02:00:00:00:00:02 LLC");
+    }
+
+    #[test]
+    fn what_is_exported_tells_who_reads_it_and_between_whom_it_goes() {
+        let mut octets = Vec::new();
+        exported([192, 0, 2, 1], [192, 0, 2, 7], &mut octets);
+        // The tags of exported PDUs: 12 name, 20 and 21 IPv4 addresses, 0 the end.
+        let by_hand = [
+            &[0, 12, 0, 8][..],
+            b"ositp\0\0\0",
+            &[0, 20, 0, 4, 192, 0, 2, 1],
+            &[0, 21, 0, 4, 192, 0, 2, 7],
+            &[0; 4],
+        ];
+        assert_eq!(octets, by_hand.concat());
+        octets.push(4);
+        check(252, &octets, "exported PDU c0000201>c0000207 TPDUs");
+        // A tag that is not known is passed over, and so is a reader.
+        check(
+            252,
+            &[0, 99, 0, 1, 7, 0, 12, 0, 4, b'h', b't', b't', b'p', 0, 0, 0, 0, 9],
+            "exported PDU other",
+        );
+        let cut = Pdu::decode(252, &octets[..14]).unwrap().unwrap_err();
+        assert_eq!(cut.field, "link header");
     }
 
     #[test]

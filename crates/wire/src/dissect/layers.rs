@@ -162,6 +162,7 @@ fn encapsulated<'a>(
         Protocol::Llc => lpdu(data, rest_octets, layers),
         Protocol::Osi => npdu(data, rest_octets, layers),
         Protocol::Internet => internet(data, rest_octets, layers),
+        Protocol::Transport => nsdu(data, data.len() >= rest_octets, layers),
         Protocol::Type(number) => typed(number, data, rest_octets, layers),
         Protocol::Other => {
             layers.push(Layer::Opaque("data", data));

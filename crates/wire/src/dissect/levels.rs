@@ -77,6 +77,8 @@ impl Frame {
                 network(stations, frame.data, length).map_err(|why| within(why, header))
             }
             Protocol::Internet => self.internet(header, frame.data, length),
+            // Handed over above the network: neither a link PDU nor a network PDU.
+            Protocol::Transport => transport(&frame, length),
             Protocol::Type(number) => self
                 .typed(number, header, frame.data, self.original_octets - header)
                 .unwrap_or(Err(NoNsdu::Foreign("EtherType"))),
@@ -242,6 +244,26 @@ impl<'a> Packet<'a> {
             data: pdu.data,
         })
     }
+}
+
+/// TPDUs that were handed over without the headers below them, `original_octets` in all.
+fn transport<'a>(
+    frame: &encapsulation::Pdu<'a>,
+    original_octets: usize,
+) -> Result<Nsdu<'a>, NoNsdu<'a>> {
+    if is_unit_data(frame.data) {
+        return Err(NoNsdu::Foreign("connectionless transport"));
+    }
+    let [source_nsap, destination_nsap] = frame.nsaps;
+    Ok(Nsdu {
+        source: frame.source,
+        destination: frame.destination,
+        source_nsap,
+        destination_nsap,
+        octets: frame.data,
+        missing_octets: original_octets.saturating_sub(frame.data.len()),
+        segment: None,
+    })
 }
 
 /// Where a segment belongs; nothing of a PDU that is whole.
