@@ -18,7 +18,7 @@ impl BuiltIn {
 }
 
 /// All of them, in the order in which they are shown.
-pub const ALL: [BuiltIn; 11] = [
+pub const ALL: [BuiltIn; 12] = [
     BuiltIn { name: "status-csma", text: include_str!("../../../scenarios/status-csma.toml") },
     BuiltIn { name: "status-short", text: include_str!("../../../scenarios/status-short.toml") },
     BuiltIn { name: "ring", text: include_str!("../../../scenarios/ring.toml") },
@@ -36,6 +36,7 @@ pub const ALL: [BuiltIn; 11] = [
         text: include_str!("../../../scenarios/forty-stations.toml"),
     },
     BuiltIn { name: "bulk", text: include_str!("../../../scenarios/bulk.toml") },
+    BuiltIn { name: "ncc84", text: include_str!("../../../scenarios/ncc84.toml") },
 ];
 
 /// The one of this name.

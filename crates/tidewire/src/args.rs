@@ -457,7 +457,7 @@ pub(crate) struct Compare {
 /// `reproduce`
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  tidewire reproduce                                which papers there are\n  tidewire reproduce tr-88-08                       its rows beside ours\n  tidewire reproduce tr-88-08 --figures drawn       and its figures, as SVG\n\n`tidewire help reproduce` says how a verdict comes about."
+    after_help = "Examples:\n  tidewire reproduce                                which papers there are\n  tidewire reproduce tr-88-08                       its rows beside ours\n  tidewire reproduce tr-88-08 --figures drawn       and its figures, as SVG\n  tidewire reproduce nbsir-85-3104 --capture ncc84.pcapng   and its traffic\n\n`tidewire help reproduce` says how a verdict comes about."
 )]
 pub(crate) struct Reproduce {
     /// The paper; without one, the list.
@@ -465,16 +465,31 @@ pub(crate) struct Reproduce {
     /// Also draw its figures into this folder, as SVG with their numbers as CSV.
     #[arg(long, value_name = "FOLDER", requires = "paper")]
     pub(crate) figures: Option<PathBuf>,
+    /// Also write the traffic that was measured to this pcapng file; of nbsir-85-3104.
+    #[arg(long, value_name = "FILE", requires = "paper")]
+    pub(crate) capture: Option<PathBuf>,
+    /// Where --capture taps: the LAN, or a test centre's boundary between transport and network.
+    #[arg(long, value_enum, default_value = "lan", requires = "capture")]
+    pub(crate) tap: TapPlace,
     /// The form of the result; text without it, NDJSON with --json.
     #[arg(long, value_enum, requires = "paper")]
     pub(crate) format: Option<Format>,
     /// The seed of all simulations.
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Repetitions of each operation at each size, or of each run; 50, or 30 runs of nbs-1986, without it.
+    /// Repetitions of each operation at each size, or of each run; 50, or 30 runs of nbs-1986 and 10 of nbsir-85-3104, without it.
     #[arg(short = 'n', long, value_name = "N",
           value_parser = clap::value_parser!(u64).range(1..=100_000))]
     pub(crate) runs: Option<u64>,
+}
+
+/// Where traffic is tapped.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum TapPlace {
+    /// Ethernet frames.
+    Lan,
+    /// TPDUs without link and network headers: link type 252, exported PDUs.
+    TestCentre,
 }
 
 /// The form of a result.

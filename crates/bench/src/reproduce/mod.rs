@@ -8,6 +8,7 @@ pub mod found;
 #[cfg(test)]
 mod listed;
 pub mod nbs_1986;
+pub mod nbsir_85_3104;
 pub mod plot;
 pub mod row;
 pub mod summary;
@@ -35,7 +36,8 @@ pub struct Paper {
 }
 
 /// All of them, in the order in which they are listed.
-pub const PAPERS: [Paper; 3] = [tr_88_08::PAPER, tr_88_04::PAPER, nbs_1986::PAPER];
+pub const PAPERS: [Paper; 4] =
+    [tr_88_08::PAPER, tr_88_04::PAPER, nbs_1986::PAPER, nbsir_85_3104::PAPER];
 
 /// The paper of this name.
 #[must_use]

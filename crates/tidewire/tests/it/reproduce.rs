@@ -137,3 +137,64 @@ fn the_experiments_are_made_within_this_process_in_the_form_of_the_figures() {
     let over_tcp = run(&["measure", "tr-88-04", "--over", "iso-tcp://127.0.0.1:4102"]);
     check_code(&over_tcp, 2);
 }
+
+/// The measures in total of a capture, as `watch` tells them.
+fn watched(path: &std::path::Path) -> serde_json::Value {
+    let path = path.display().to_string();
+    let options = ["--measure", "15 min", "--start", "1984-06-13T21:16:00Z", "--json"];
+    let output = run(&[&["watch", "-r", &path][..], &options].concat());
+    check_code(&output, 0);
+    let lines = records(&output);
+    assert_eq!(lines.iter().filter(|line| line["type"] == "interval").count(), 8);
+    lines.iter().find(|line| line["type"] == "total").unwrap()["measures"].clone()
+}
+
+#[test]
+fn the_traffic_of_nbsir_85_3104_is_written_as_a_lan_and_as_a_test_centre_hears_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let [lan, centre] = ["lan.pcapng", "centre.pcapng"].map(|name| folder.path().join(name));
+    let paper = ["reproduce", "nbsir-85-3104", "-n", "2"];
+    let first = run(&[&paper[..], &["--capture", lan.to_str().unwrap()]].concat());
+    check_code(&first, 0);
+    let text = stdout(&first);
+    for number in 1..=356 {
+        let id = format!("  {number:03}  ");
+        assert!(text.lines().any(|line| line.starts_with(&id)), "row {id} is missing");
+    }
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let tapped = ["--capture", centre.to_str().unwrap(), "--tap", "test-centre"];
+    check_code(&run(&[&paper[..], &tapped].concat()), 0);
+
+    let (lan_total, centre_total) = (watched(&lan), watched(&centre));
+    // The totals of Table 4, but for TSDUs, of which interval 3 has more than it can have.
+    for (name, value) in [
+        ("lpdu_octets", 1_862_885),
+        ("npdu_octets", 1_469_573),
+        ("tpdu_total_octets", 1_446_437),
+        ("dt_retransmissions", 249),
+        ("ak_retransmissions", 886),
+        ("transport_connections", 225),
+    ] {
+        assert_eq!(lan_total[name], value, "{name}");
+    }
+    let mut compared = 0;
+    for (name, value) in lan_total.as_object().unwrap() {
+        let is_below = ["lpdu", "npdu", "llc_", "peak"].iter().any(|level| name.starts_with(level));
+        if !is_below {
+            assert_eq!(value, &centre_total[name], "{name}");
+            compared += 1;
+        }
+    }
+    assert_eq!((&centre_total["lpdus"], &centre_total["npdus"]), (&0.into(), &0.into()));
+    assert!(compared > 150, "{compared}");
+    let line = run(&["dissect", "-r", centre.to_str().unwrap(), "-n", "1"]);
+    assert!(stdout(&line).contains("TP CR"), "{}", stdout(&line));
+}
+
+#[test]
+fn a_paper_without_traffic_has_none_to_write() {
+    let output = run(&[&PAPER[..], &["--capture", "no.pcapng"]].concat());
+    check_code(&output, 2);
+    assert!(stderr(&output).contains("has no traffic of its own"), "{}", stderr(&output));
+    assert!(!std::path::Path::new("no.pcapng").exists());
+}

@@ -4,6 +4,7 @@ mod figures;
 mod lines;
 mod monitor;
 mod text;
+mod traffic;
 
 pub(super) use lines::figure;
 
@@ -27,6 +28,9 @@ pub(crate) fn run(arguments: &Reproduce, output: &Output) -> anyhow::Result<Exit
     if let Some(folder) = &arguments.figures {
         figures::prepare(folder)?;
     }
+    if let Some(path) = &arguments.capture {
+        traffic::write(&paper, arguments.tap, path)?;
+    }
     let messages = arguments.runs.unwrap_or(paper.repetitions);
     let options = Options { seed: arguments.seed, messages, monitor: Some(monitor()?) };
     let reproduction = (paper.run)(&options).map_err(|error| impossible(name, &error))?;
@@ -40,7 +44,7 @@ pub(crate) fn run(arguments: &Reproduce, output: &Output) -> anyhow::Result<Exit
         Format::Ndjson => lines::ndjson(&paper, &options, &reproduction, &summary, &output)?,
         Format::Csv => lines::csv(&reproduction, io::stdout().lock())?,
     }
-    for path in drawn {
+    for path in drawn.iter().chain(&arguments.capture) {
         output.remark(format_args!("{} written", path.display()));
     }
     Ok(Exit::Ok)

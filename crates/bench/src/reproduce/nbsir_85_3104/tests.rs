@@ -1,0 +1,108 @@
+//! The rows beside the list of targets, the sources beside the rows, and the trace beside the tables.
+
+use super::*;
+use crate::reproduce::listed;
+use crate::reproduce::verdict::{Role, Verdict};
+use volumes::VOLUMES;
+
+#[test]
+fn every_row_of_the_list_of_targets_is_here_with_its_kind_and_its_value() {
+    listed::check_rows("NBSIR 85-3104", ROWS);
+}
+
+#[test]
+fn every_source_is_asked_for_and_every_one_asked_for_is_known() {
+    let readings = Readings::take(&[]);
+    let mut names: Vec<String> = SOURCES.map(|(name, _)| name.to_owned()).to_vec();
+    names.extend(answers::RATIOS.map(|(name, _)| name.to_owned()));
+    let intervals: Vec<String> =
+        (0..INTERVALS).map(|interval| interval.to_string()).chain(["total".to_owned()]).collect();
+    for interval in &intervals {
+        let measures = readings.total.measures.table().map(|(name, _)| name);
+        names.extend(measures.map(|name| format!("measure {name} {interval}")));
+        let symbols = readings.total.metrics.map(|metric| metric.definition.symbol);
+        names.extend(symbols.map(|symbol| format!("metric {symbol} {interval}")));
+    }
+    for (hosts, interval) in [("AEFGI", 2), ("CD", 4)] {
+        for host in hosts.chars() {
+            let symbols = ["R_OM", "R_OA", "R_RA"];
+            names.extend(symbols.map(|symbol| format!("host {host} {symbol} {interval}")));
+        }
+    }
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    listed::check_sources(ROWS, &names);
+}
+
+#[test]
+fn what_is_asked_fits_its_column() {
+    listed::check_widths(ROWS);
+}
+
+#[test]
+fn the_meter_reads_the_volumes_of_table_4_but_for_what_no_trace_can_have() {
+    let readings = Readings::take(&trace(origin()));
+    assert_eq!(readings.intervals.len(), INTERVALS);
+    for (interval, volumes) in VOLUMES.iter().enumerate() {
+        let is = |name: &str, value: u64| {
+            assert_eq!(readings.measure(name, interval), Some(value as f64), "{name} {interval}");
+        };
+        is("lpdus", volumes.tpdus);
+        is("npdus", volumes.tpdus);
+        is("tpdu_header_octets", volumes.header_octets);
+        is("tpdu_data_octets", volumes.data_octets);
+        is("tpdu_information_octets", volumes.information_octets);
+        is("tsdus", volumes.possible_tsdus());
+        is("tsdu_octets", volumes.information_octets);
+        is("dt_tpdus", volumes.dts);
+        is("dt_retransmissions", volumes.repeated_dts);
+        is("ak_tpdus", volumes.aks);
+        is("ak_retransmissions", volumes.repeated_aks);
+        is("transport_connections", volumes.connections);
+    }
+    // Nothing in it is odd: every checksum holds, every TPDU belongs to a connection, and no DT
+    // goes where there is no credit.
+    assert!(readings.total.oddities.is_empty(), "{:?}", readings.total.oddities);
+    let windows = readings.total.measures.windows;
+    assert_eq!((windows.into_closed, windows.unassigned), (0, 0));
+    assert_eq!(readings.total.measures.connections.ended, 225);
+}
+
+#[test]
+fn only_cells_that_contradict_others_or_their_formula_differ() {
+    let options = Options { seed: 1, messages: 2, monitor: None };
+    let reproduction = run(&options).unwrap();
+    let differ: Vec<&str> = reproduction
+        .outcomes
+        .iter()
+        .filter(|outcome| outcome.role == Role::Table && !outcome.verdict.agrees())
+        .map(|outcome| outcome.row.id.as_str())
+        .collect();
+    // TSDUs and their octets in interval 3 and in total; then, of Table 5, T_T in total, U_C 0, E_N
+    // 2 and 4, C_E 2 and 4, R_OM 4, R_OA 4 and 6, S_D 0 and 2; and R_OM of C and D.
+    let contradictions = [
+        "S004-159", "S004-164", "S004-168", "S004-173", "S004-236", "S004-237", "S004-266",
+        "S004-268", "S004-284", "S004-286", "S004-295", "S004-304", "S004-306", "S004-327",
+        "S004-329", "S004-351", "S004-354",
+    ];
+    assert_eq!(differ, contradictions);
+    for outcome in &reproduction.outcomes {
+        let differs = outcome.verdict == Verdict::Differs;
+        let told = outcome.answers.iter().any(|answer| answer.why.is_some());
+        assert!(!differs || told, "{} is not explained", outcome.row.id);
+    }
+    let formulas = reproduction.outcomes.iter().filter(|outcome| outcome.role == Role::Formula);
+    assert!(formulas.clone().all(|outcome| outcome.verdict == Verdict::Reproduced));
+    println!("seen: {} formulas, {} cells that differ", formulas.count(), differ.len());
+}
+
+#[test]
+fn table_7_cannot_have_the_r_om_that_it_has() {
+    // A host that sends D original DTs sends D / R_OA original AKs, and with an R_RA of r as many
+    // over 1 - r in all. So R_OM of what it sends is at most D / (D + D / (R_OA (1 - r))), taken
+    // where rounding favours it most: R_OA .515 and .495, R_RA .025 and .035.
+    let most = |r_oa: f64, r_ra: f64| 1.0 / (1.0 + 1.0 / (r_oa * (1.0 - r_ra)));
+    let (c, d) = (most(0.515, 0.025), most(0.495, 0.035));
+    assert!(c < 0.335 && d < 0.324, "{c} {d}");
+    // Of what both send it lies between the two, and .39 beyond them either way.
+    assert!(c.max(d) < 0.385);
+}

@@ -1,0 +1,118 @@
+//! What NBSIR 85-3104 counted, interval by interval: the cells of its Table 4.
+//!
+//! The scan of the paper shows some cells upside down or mirrored. They stand here as the sums of
+//! the table force them: each row to its total, and in each interval LPDU octets to 17 and NPDU
+//! octets to 1 for each PDU above the TPDU octets, which are information and overhead as well as
+//! header and data. Two cells of interval 3 contradict the others and are kept: see [`VOLUMES`].
+
+/// What was counted in an interval of 15 minutes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Volumes {
+    /// TPDUs, each in a frame of its own.
+    pub(super) tpdus: u64,
+    /// User data that was sent for the first time, in octets.
+    pub(super) information_octets: u64,
+    /// Headers, in octets.
+    pub(super) header_octets: u64,
+    /// User data, in octets.
+    pub(super) data_octets: u64,
+    /// TSDUs.
+    pub(super) tsdus: u64,
+    /// TSDUs, in octets.
+    pub(super) tsdu_octets: u64,
+    /// DTs.
+    pub(super) dts: u64,
+    /// DTs that had been sent before.
+    pub(super) repeated_dts: u64,
+    /// AKs.
+    pub(super) aks: u64,
+    /// AKs that said nothing new.
+    pub(super) repeated_aks: u64,
+    /// Connections.
+    pub(super) connections: u64,
+}
+
+impl Volumes {
+    /// In the order of the fields.
+    const fn of(cells: [u64; 11]) -> Self {
+        let [tpdus, information_octets, header_octets, data_octets, tsdus, tsdu_octets, ..] = cells;
+        let [.., dts, repeated_dts, aks, repeated_aks, connections] = cells;
+        Self {
+            tpdus,
+            information_octets,
+            header_octets,
+            data_octets,
+            tsdus,
+            tsdu_octets,
+            dts,
+            repeated_dts,
+            aks,
+            repeated_aks,
+            connections,
+        }
+    }
+
+    /// DTs sent for the first time.
+    pub(super) const fn original_dts(&self) -> u64 {
+        self.dts - self.repeated_dts
+    }
+
+    /// CRs sent again: what is left of the TPDUs when each connection has had its CR, CC, DR and DC.
+    pub(super) const fn repeated_crs(&self) -> u64 {
+        self.tpdus - self.dts - self.aks - 4 * self.connections
+    }
+
+    /// AKs that are neither sent again, nor the one for each DT, nor the third of each handshake.
+    pub(super) const fn further_aks(&self) -> u64 {
+        self.aks - self.repeated_aks - self.original_dts() - self.connections
+    }
+
+    /// The TSDUs that a trace can have: one DT ends one at the most, and so interval 3 cannot have
+    /// the 1,783 TSDUs that it is said to have in 1,769 original DTs.
+    pub(super) fn possible_tsdus(&self) -> u64 {
+        self.tsdus.min(self.original_dts())
+    }
+}
+
+/// 13 June 1984, 5:16 to 7:16 p.m., in intervals of 15 minutes.
+pub(super) const VOLUMES: [Volumes; 8] = [
+    Volumes::of([4_524, 184_464, 53_235, 221_112, 1_847, 184_464, 1_932, 52, 2_355, 114, 45]),
+    Volumes::of([4_296, 136_103, 51_850, 165_158, 1_739, 136_103, 1_791, 49, 2_296, 123, 50]),
+    Volumes::of([4_258, 197_170, 54_006, 258_322, 1_483, 197_170, 1_560, 77, 2_461, 145, 54]),
+    Volumes::of([5_223, 204_145, 63_729, 261_196, 1_783, 203_133, 1_840, 71, 3_144, 116, 51]),
+    Volumes::of([3_169, 61_188, 59_680, 61_188, 1_027, 61_188, 1_027, 0, 2_133, 70, 2]),
+    Volumes::of([302, 5_570, 5_874, 5_570, 70, 5_570, 70, 0, 194, 77, 6]),
+    Volumes::of([579, 55_460, 11_325, 55_460, 111, 55_460, 164, 0, 394, 116, 5]),
+    Volumes::of([785, 107_648, 11_084, 107_648, 100, 107_648, 266, 0, 470, 125, 12]),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_sums_to_its_total() {
+        let sum = |field: fn(&Volumes) -> u64| VOLUMES.iter().map(field).sum::<u64>();
+        assert_eq!(sum(|v| v.tpdus), 23_136);
+        assert_eq!(sum(|v| v.information_octets), 951_748);
+        assert_eq!(sum(|v| v.header_octets), 310_783);
+        assert_eq!(sum(|v| v.data_octets), 1_135_654);
+        assert_eq!(sum(|v| v.tsdus), 8_160);
+        assert_eq!(sum(|v| v.tsdu_octets), 950_736);
+        assert_eq!(sum(|v| v.dts), 8_650);
+        assert_eq!(sum(|v| v.repeated_dts), 249);
+        assert_eq!(sum(|v| v.aks), 13_447);
+        assert_eq!(sum(|v| v.repeated_aks), 886);
+        assert_eq!(sum(|v| v.connections), 225);
+    }
+
+    #[test]
+    fn interval_3_alone_has_more_tsdus_than_data_to_end_them() {
+        for (interval, volumes) in VOLUMES.iter().enumerate() {
+            let has_more = volumes.tsdus > volumes.original_dts();
+            assert_eq!(has_more, interval == 3, "interval {interval}");
+            let is_other = volumes.tsdu_octets != volumes.information_octets;
+            assert_eq!(is_other, interval == 3, "interval {interval}");
+        }
+    }
+}
