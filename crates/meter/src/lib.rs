@@ -25,6 +25,7 @@ pub mod sight;
 mod slab;
 mod stream;
 mod track;
+pub mod transit;
 pub mod user;
 
 pub use host::{Address, Host};

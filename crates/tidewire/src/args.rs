@@ -354,6 +354,10 @@ pub(crate) struct Watch {
     /// Listen on this interface (needs CAP_NET_RAW). Nothing is ever sent.
     #[arg(short, long, value_name = "IF")]
     pub(crate) interface: Option<String>,
+    /// A capture of the same traffic at another place: tell one-way transits between the two instead.
+    #[arg(long, value_name = "FILE", requires = "read", conflicts_with_all = ["interface", "screen",
+        "metrics"])]
+    pub(crate) far: Option<PathBuf>,
     /// The measurement interval.
     #[arg(long, value_name = "TIME", default_value = "10 s")]
     pub(crate) measure: String,

@@ -20,6 +20,7 @@ mod relay;
 mod reproduce;
 mod requirements;
 mod scenarios;
+mod transit;
 mod watch;
 mod wires;
 

@@ -10,6 +10,7 @@ mod live_port;
 mod monitor;
 mod remarks;
 mod tell;
+mod transit;
 
 use crate::args::Watch;
 use crate::calendar;
@@ -46,6 +47,9 @@ pub(crate) fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
         }
         (_, time) => time.map(|text| quantity::option::<Span>("--time", text)).transpose()?,
     };
+    if let (Some(near), Some(far)) = (&watch.read, &watch.far) {
+        return transit::run(near, far, output);
+    }
     if watch.monitor.screen.is_some() {
         return monitor::run(watch, listen, &watch.monitor, output);
     }

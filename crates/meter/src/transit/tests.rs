@@ -1,0 +1,157 @@
+//! Cases by hand, with times in nanoseconds.
+
+use super::*;
+use wire::addr::Mac;
+
+/// A DT with this number from one station to another.
+fn frame(from: u32, to: u32, number: u8) -> Vec<u8> {
+    let tpdu = [4, 0xF0, 0, 1, 0x80 | number, b'x'];
+    let mut octets = [Mac::local(to).0, Mac::local(from).0].concat();
+    octets.extend((tpdu.len() as u16 + 4).to_be_bytes());
+    octets.extend([0xFE, 0xFE, 0x03, 0x00]);
+    octets.extend(tpdu);
+    octets.resize(60, 0);
+    octets
+}
+
+/// From, to, number, near time, far time; no time where a tap did not see it.
+type Seen = (u32, u32, u8, Option<i64>, Option<i64>);
+
+/// What comes of what two taps saw.
+#[track_caller]
+fn found(seen: &[Seen]) -> Found {
+    let mut transit = Transit::new(Limits::USUAL);
+    for (tap, time) in [(Tap::Near, 0), (Tap::Far, 1)] {
+        for (from, to, number, near, far) in seen {
+            let Some(nanos) = [near, far][time] else { continue };
+            let at = Instant::from_nanos(nanos.cast_unsigned());
+            transit.observe(tap, at, Link::Ethernet, &frame(*from, *to, *number), 60);
+        }
+    }
+    transit.finish()
+}
+
+#[test]
+fn offset_and_transits_come_out_as_by_hand() {
+    // The far clock is 1,000 ahead. There: 100 and 140; back: 100 and 160.
+    let found = found(&[
+        (1, 2, 0, Some(10_000), Some(11_100)),
+        (2, 1, 0, Some(12_000), Some(12_900)),
+        (1, 2, 1, Some(20_000), Some(21_140)),
+        (2, 1, 1, Some(22_000), Some(22_840)),
+    ]);
+    let clocks = found.clocks.unwrap();
+    assert_eq!((found.matching.matched, found.matching.tpdus), (4, [4, 4]));
+    // The readings are 1,100 and 1,140 there, 900 and 840 back: without skew the offset lies between
+    // 900 and 1,100, in whose middle it is. A skew of up to 500 in a million could add 3 ns in the 6 us
+    // to either end, and 6 ns from end to end.
+    let offset = clocks.offset_ns.unwrap();
+    assert!((offset.value - 1_000.0).abs() < 1e-6, "{offset:?}");
+    assert!((894.0..=900.0).contains(&offset.least), "{offset:?}");
+    assert!((1_100.0..=1_106.0).contains(&offset.most), "{offset:?}");
+    assert!((100.0..=106.0).contains(&clocks.error_ns.unwrap()));
+    let [there, back] = clocks.ways.map(Option::unwrap);
+    assert_eq!((there.least_ns, there.most_ns, there.mean_ns), (100, 140, 120));
+    assert_eq!((back.least_ns, back.most_ns, back.mean_ns), (100, 160, 130));
+    assert_eq!((there.count, back.count), (2, 2));
+}
+
+#[test]
+fn the_truth_lies_within_the_bounds_whatever_skew_and_asymmetry_there_are() {
+    // Far clock: 5 ms ahead, 40 in a million faster. There 300 us to 1.2 ms, back 100 us to 700 us,
+    // over 100 s: so the least round trip is 400 us, and half of it the error.
+    let mut seen = Vec::new();
+    for turn in 0..100_i64 {
+        let near = 1_000_000_000 * turn + 7;
+        let clock = |at: i64| at + 5_000_000 + at / 25_000;
+        let (there, back) = (300_000 + turn * 37 % 10 * 90_000, 100_000 + turn * 53 % 7 * 100_000);
+        seen.push((1, 2, turn as u8, Some(near), Some(clock(near + there))));
+        let leaves = near + 3_000_000;
+        seen.push((2, 1, turn as u8, Some(leaves + back), Some(clock(leaves))));
+    }
+    let clocks = found(&seen).clocks.unwrap();
+    let skew = clocks.skew.unwrap();
+    assert!(skew.least <= 40e-6 && 40e-6 <= skew.most, "{skew:?}");
+    assert!((skew.value - 40e-6).abs() < 2e-6, "{skew:?}");
+    // In the middle, 49.5 s, the clocks are 5 ms and 49.5 s x 40e-6 = 1.98 ms apart.
+    let offset = clocks.offset_ns.unwrap();
+    assert!(offset.least <= 6_980_000.0 && 6_980_000.0 <= offset.most, "{offset:?}");
+    let [there, back] = clocks.ways.map(Option::unwrap);
+    let error = clocks.error_ns.unwrap();
+    // Asymmetry of 200 us shows as half of it in each way, which the bound covers.
+    assert!((there.least_ns as f64 - 300_000.0).abs() <= error, "{there:?} {error}");
+    assert!((back.least_ns as f64 - 100_000.0).abs() <= error, "{back:?} {error}");
+    assert!((there.least_ns + back.least_ns - 400_000).abs() < 10_000, "{there:?} {back:?}");
+    assert!((200_000.0..400_000.0).contains(&error), "{error}");
+    println!("seen: offset {offset:?}, skew {skew:?}, error {error}");
+}
+
+#[test]
+fn a_retransmission_is_never_taken_for_the_original() {
+    // DT 0 is sent twice. Where both copies pass, the first is matched with the first.
+    let both = found(&[
+        (1, 2, 0, Some(10_000), Some(10_100)),
+        (1, 2, 0, Some(90_000), Some(90_100)),
+        (2, 1, 0, Some(95_100), Some(95_000)),
+    ]);
+    assert_eq!(both.clocks.unwrap().ways.map(|way| way.unwrap().most_ns), [100, 100]);
+    // Where the first is lost between the taps, the second would look 80 us late; so neither counts.
+    let lost = found(&[
+        (1, 2, 0, Some(10_000), None),
+        (1, 2, 0, Some(90_000), Some(90_100)),
+        (2, 1, 0, Some(95_100), Some(95_000)),
+        (1, 2, 1, Some(96_000), Some(96_100)),
+        (1, 2, 2, Some(97_000), None),
+    ]);
+    let matching = lost.matching;
+    assert_eq!((matching.matched, matching.ambiguous), (2, [2, 1]));
+    assert_eq!((matching.unmatched, matching.tpdus), ([1, 0], [5, 3]));
+    assert_eq!(lost.clocks.unwrap().ways.map(|way| way.unwrap().most_ns), [100, 100]);
+}
+
+#[test]
+fn one_way_alone_tells_only_what_is_beyond_the_fastest() {
+    let clocks = found(&[
+        (1, 2, 0, Some(10_000), Some(910_100)),
+        (1, 2, 1, Some(20_000), Some(920_140)),
+        (1, 2, 2, Some(30_000), Some(930_100)),
+    ])
+    .clocks
+    .unwrap();
+    assert_eq!((clocks.offset_ns, clocks.error_ns), (None, None));
+    let [there, back] = clocks.ways;
+    assert_eq!((there.unwrap().least_ns, there.unwrap().most_ns, back), (0, 40, None));
+}
+
+#[test]
+fn a_host_that_only_sends_is_placed_by_whom_it_sends_to() {
+    let clocks = found(&[
+        (1, 2, 0, Some(10_000), Some(10_100)),
+        (2, 1, 0, Some(20_100), Some(20_000)),
+        // To the near station, so from the far side; and between two that nobody knows.
+        (3, 1, 0, Some(30_150), Some(30_000)),
+        (4, 5, 0, Some(40_000), Some(40_100)),
+    ])
+    .clocks
+    .unwrap();
+    assert_eq!((clocks.ways.map(|way| way.unwrap().count), clocks.unplaced), ([1, 2], 1));
+}
+
+#[test]
+fn memory_has_its_limits_and_they_are_counted() {
+    let mut transit = Transit::new(Limits { waiting: 2, pairs: 1 });
+    for number in 0..4 {
+        for tap in [Tap::Near, Tap::Far] {
+            let at = Instant::from_nanos(u64::from(number) * 1_000);
+            transit.observe(tap, at, Link::Ethernet, &frame(1, 2, number), 60);
+        }
+        assert!(transit.order.len() <= 2 && transit.copies.len() <= 2);
+    }
+    let matching = transit.finish().matching;
+    assert_eq!((matching.matched, matching.beyond), (4, 3));
+}
+
+#[test]
+fn nothing_seen_is_nothing_found() {
+    assert_eq!(found(&[]), Found { matching: Matching::default(), clocks: None });
+}

@@ -1,0 +1,97 @@
+//! `watch --far`: one-way transits between two captures of the same traffic.
+
+use crate::{check_code, records, run, stdout};
+use bench::reproduce::nbsir_85_3104::{Passage, origin, trace};
+use core::time::Duration;
+use std::fs::{self, File};
+use std::path::Path;
+use wire::dissect::Link;
+use wire::pcapng::Writer;
+use wire::time::Instant;
+
+/// From tap to tap.
+const TRANSIT: Duration = Duration::from_micros(250);
+/// By how much the far clock is ahead.
+const AHEAD: Duration = Duration::from_millis(3);
+
+/// Whether a host is at the near tap: A, B, C, E and I, who call the others.
+const fn is_near(host: u32) -> bool {
+    matches!(host, 1 | 2 | 3 | 5 | 9)
+}
+
+fn write(path: &Path, mut seen: Vec<(Instant, &Passage)>) {
+    seen.sort_by_key(|(at, _)| *at);
+    let mut writer = Writer::new(File::create(path).unwrap()).unwrap();
+    let interface = writer.interface(Link::Ethernet, "tap").unwrap();
+    for (at, passage) in seen {
+        let frame = passage.frame();
+        writer.write(interface, at, &frame, frame.len(), "").unwrap();
+    }
+}
+
+#[test]
+fn two_captures_tell_the_clocks_apart_and_how_long_tpdus_take_each_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let [near, far] = ["near.pcapng", "far.pcapng"].map(|name| folder.path().join(name));
+    let trace: Vec<Passage> = trace(origin()).into_iter().take(4_000).collect();
+    let seen = |is_far: bool| {
+        let at = |passage: &Passage| {
+            let passes_last = is_near(passage.from) == is_far;
+            let later = if passes_last { TRANSIT } else { Duration::ZERO };
+            passage.at + later + if is_far { AHEAD } else { Duration::ZERO }
+        };
+        trace.iter().map(|passage| (at(passage), passage)).collect::<Vec<_>>()
+    };
+    write(&near, seen(false));
+    // Of the far tap every hundredth frame is missing.
+    let far_seen = seen(true).into_iter().enumerate().filter(|(place, _)| place % 100 != 50);
+    write(&far, far_seen.map(|(_, seen)| seen).collect());
+    let [near, far] = [&near, &far].map(|path| path.to_str().unwrap());
+
+    let output = run(&["watch", "-r", near, "--far", far, "--json"]);
+    check_code(&output, 0);
+    let lines = records(&output);
+    let [found, end] = lines.as_slice() else { panic!("{lines:?}") };
+    assert_eq!((&found["type"], &end["type"]), (&"transit".into(), &"end".into()));
+    assert_eq!(found["tpdus"], serde_json::json!([4_000, 3_960]));
+    let number = |value: &serde_json::Value| value.as_f64().unwrap();
+    assert_eq!(number(&found["offset_ns"]["value"]), 3e6);
+    assert_eq!(number(&found["skew"]["value"]), 0.0);
+    // Half of the least round trip, and what a skew could add that cannot be ruled out.
+    let error = number(&found["error_ns"]);
+    assert!((250_000.0..1_500_000.0).contains(&error), "{error}");
+    for way in ["there", "back"] {
+        let times = ["min_ns", "mean_ns", "p50_ns", "p99_ns", "max_ns"].map(|n| &found[way][n]);
+        // No retransmission was taken for its original, which is a second off.
+        assert_eq!(times, [250_000; 5].map(serde_json::Value::from).each_ref(), "{way}");
+    }
+    // What is missing is counted: alone at the near tap, or a copy of which the other is there.
+    let pair = |name: &str, tap: usize| found[name][tap].as_u64().unwrap();
+    let lost = pair("unmatched", 0) + pair("ambiguous", 0) - pair("ambiguous", 1);
+    assert_eq!((lost, pair("unmatched", 1)), (40, 0));
+    assert!(pair("unmatched", 0) > 0 && found["matched"].as_u64().unwrap() > 3_000);
+
+    let text = stdout(&run(&["watch", "-r", near, "--far", far]));
+    assert!(text.contains("near to far") && text.contains("The far clock is 3"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+}
+
+#[test]
+fn captures_that_share_nothing_are_said_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("one.pcapng");
+    let trace = trace(origin());
+    write(&path, trace.iter().take(9).map(|passage| (passage.at, passage)).collect());
+    let other = folder.path().join("none.pcapng");
+    write(&other, Vec::new());
+    let [path, other] = [&path, &other].map(|path| path.to_str().unwrap());
+    let output = run(&["watch", "-r", path, "--far", other]);
+    check_code(&output, 0);
+    assert!(stdout(&output).contains("no TPDU was seen at both taps"), "{}", stdout(&output));
+    check_code(&run(&["watch", "-r", path, "--far", "no-such.pcapng"]), 1);
+    check_code(&run(&["watch", "--far", path, "-i", "lo"]), 2);
+    // Half a file is told of after what it gave.
+    let octets = fs::read(path).unwrap();
+    fs::write(other, &octets[..octets.len() - 5]).unwrap();
+    check_code(&run(&["watch", "-r", path, "--far", other]), 1);
+}
