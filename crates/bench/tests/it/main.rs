@@ -3,6 +3,7 @@
 
 mod advise;
 mod bounds;
+mod closed_windows;
 mod iso_tcp;
 mod layers;
 mod media;
@@ -13,6 +14,7 @@ mod response;
 mod runs;
 mod same_meter;
 mod verdicts;
+mod veth;
 
 use bench::scenario::{Setting, Study, Values, load_with};
 

@@ -1,5 +1,7 @@
-//! One meter, three sources: a simulated wire, the capture of it, and a live LAN within this process.
+//! One meter, three sources: a simulated wire, the capture of it, and a live wire that the same frames
+//! are sent over again; and a live LAN within this process.
 
+use crate::veth::Wire;
 use crate::{QUIET, study};
 use bench::run::{Watch, run_watched, tap};
 use bench::sample::Sample;
@@ -87,6 +89,52 @@ fn reads_the_same(study: &Study) {
     let value = |name| values.iter().find(|(found, _)| *found == name).map(|(_, value)| *value);
     assert_eq!(value("tsdus"), Some(sample.flows[0].delivered));
     assert!(frames > 100 && value("dt_retransmissions") > Some(0));
+}
+
+/// Whether a value is a time, or counted in a second that the clock of the wire cuts.
+fn is_of_time(name: &str) -> bool {
+    name.ends_with("_ns") || name.starts_with("peak_")
+}
+
+#[test]
+fn a_run_its_capture_and_the_same_frames_on_a_live_wire_are_read_the_same() {
+    let Some(mut wire) = Wire::make() else { return };
+    let study = study(QUIET, &BAD);
+    let hour = || Meter::new(Settings::every(Duration::from_secs(3_600)));
+    let (mut direct, mut from_file, mut live) = (hour(), hour(), hour());
+    let mut writer = Writer::new(Vec::new()).unwrap();
+    let interface = writer.interface(Link::Ethernet, "simulated").unwrap();
+    let mut tap = tap(&study.scenario().medium);
+    let mut watch = Watch {
+        tap: &mut |passage| {
+            if let Some(seen) = tap.capture(passage) {
+                direct.observe(seen.at, Link::Ethernet, seen.octets, seen.octets.len());
+                writer.write(interface, seen.at, seen.octets, seen.octets.len(), "").unwrap();
+            }
+        },
+        is_interrupted: &|| false,
+    };
+    run_watched(&study.points[0], "hash", 0, &mut watch).unwrap();
+    let mut capture = Capture::open(Cursor::new(writer.into_inner())).unwrap();
+    let mut frames = 0;
+    while let Some(record) = capture.next().unwrap() {
+        from_file.observe(record.at, record.link, record.octets, record.original_octets);
+        let heard = wire.pass(record.octets);
+        live.observe(heard.at, Link::Ethernet, &heard.octets, heard.original_octets);
+        frames += 1;
+    }
+    let [direct, from_file, live] = [direct, from_file, live].map(|mut meter| meter.finish());
+    assert_eq!(told(&direct), told(&from_file));
+    let counts = |report: &Report| {
+        let mut values = report.measures.values();
+        values.retain(|(name, _)| !is_of_time(name));
+        values
+    };
+    assert_eq!(counts(&direct), counts(&live));
+    assert!(live.oddities.is_empty() == direct.oddities.is_empty());
+    let dts = &live.measures.transport.data_and_acknowledgements()[0];
+    assert!(dts.retransmissions > 0 && live.measures.delays.acknowledgement.count > 0);
+    println!("seen: {} values of {frames} frames, read three times", counts(&live).len());
 }
 
 #[test]
