@@ -13,6 +13,7 @@ pub mod crc16;
 pub mod dissect;
 pub mod encapsulation;
 pub mod es_is;
+pub mod filter;
 pub mod ipv4;
 pub mod ipv6;
 pub mod is_is;

@@ -19,7 +19,7 @@ fn shared(path: &str) -> Option<PathBuf> {
 }
 
 /// Hands every record on; how many there were.
-fn each_record(path: &Path, mut see: impl FnMut(&Record<'_>)) -> usize {
+pub(crate) fn each_record(path: &Path, mut see: impl FnMut(&Record<'_>)) -> usize {
     let mut capture = Capture::open(File::open(path).unwrap()).unwrap();
     let mut records = 0;
     while let Some(record) = capture.next().unwrap_or_else(|e| panic!("{}: {e}", path.display())) {
@@ -40,12 +40,18 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-#[test]
-fn every_frame_of_every_capture_can_be_printed() {
-    let Some(folder) = shared("") else { return };
+/// Every capture there is; nothing where the folder is not at hand.
+pub(crate) fn all() -> Option<Vec<PathBuf>> {
+    let folder = shared("")?;
     let mut found = Vec::new();
     files(&folder, &mut found);
     found.sort();
+    Some(found)
+}
+
+#[test]
+fn every_frame_of_every_capture_can_be_printed() {
+    let Some(found) = all() else { return };
     for path in &found {
         each_record(path, |record| {
             let Record { link, octets, original_octets, .. } = *record;

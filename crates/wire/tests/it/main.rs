@@ -5,6 +5,7 @@ mod captures;
 mod corpus;
 mod cut;
 mod entry;
+mod filter;
 mod hostile;
 mod round_trip;
 mod seeds;

@@ -1,0 +1,347 @@
+//! A filter as a program for the kernel, which judges by a few fixed places of an Ethernet frame.
+//!
+//! A condition that a few octets decide is decided; of any other only what is certainly not wanted
+//! is dropped. Under a "not" it is the other way round: there a condition counts as met only if it
+//! certainly is. So no frame is dropped that a whole reading would keep. Whatever is too short to be
+//! judged is kept.
+
+use super::assembler::{
+    ADD, ADD_INDEX, AND, AT_LEAST, AT_LEAST_INDEX, Assembler, CONSTANT, EQUAL, HALF, HALF_BEHIND,
+    INDEX, Instruction, KEEP, KEEP_INDEX, LENGTH, Label, OCTET_BEHIND, RECALL, RECALL_INDEX,
+    RETURN, SHIFT_LEFT, SHIFT_RIGHT, TO_INDEX, WORD, WORD_BEHIND,
+};
+use super::{Expression, Term, Way};
+use crate::addr::Mac;
+use core::net::Ipv6Addr;
+
+/// The most instructions that the kernel takes (`BPF_MAXINSNS`).
+const MOST_INSTRUCTIONS: usize = 4_096;
+/// Scratch memory: octets of VLAN tags in the frame, what stands behind them, and where TCP begins.
+const TAGS: u32 = 0;
+const TYPE: u32 = 1;
+const TCP: u32 = 2;
+/// The most octets of tags.
+const MOST_TAGS_OCTETS: u32 = 8;
+const TAG_TYPES: [u32; 3] = [0x8100, 0x88A8, 0x9100];
+/// Where the data of an untagged frame begins.
+const DATA: u32 = 14;
+const FIRST_TYPE: u32 = 0x0600;
+const LLC_ENCAPSULATION: u32 = 0x8870;
+const MPLS: [u32; 2] = [0x8847, 0x8848];
+const INTERNET: [u32; 2] = [0x0800, 0x86DD];
+/// What Linux tells of a frame beside its octets: the VLAN tag it took out (`SKF_AD_VLAN_TAG`), and
+/// whether it took one (`SKF_AD_VLAN_TAG_PRESENT`).
+const TAKEN_TAG: u32 = 0xFFFF_F000 + 44;
+const HAS_TAKEN_TAG: u32 = 0xFFFF_F000 + 48;
+
+/// The program; one that keeps all frames where it would be longer than the kernel takes.
+pub(super) fn of(expression: &Expression, snap_octets: u32) -> Vec<Instruction> {
+    let everything =
+        || vec![Instruction { code: RETURN, jump_true: 0, jump_false: 0, operand: snap_octets }];
+    if *expression == Expression::Term(Term::All) {
+        return everything();
+    }
+    let mut code = Assembler::default();
+    let (keep, drop) = (code.label(), code.label());
+    behind_tags(&mut code, keep);
+    emit(&mut code, expression, true, keep, drop);
+    code.here(keep);
+    code.plain(RETURN, snap_octets);
+    code.here(drop);
+    code.plain(RETURN, 0);
+    let program = code.finish();
+    if program.len() <= MOST_INSTRUCTIONS { program } else { everything() }
+}
+
+/// Finds what stands behind the addresses and up to two tags.
+fn behind_tags(code: &mut Assembler, keep: Label) {
+    let found = code.label();
+    for tags in [0, 4, MOST_TAGS_OCTETS] {
+        code.plain(LENGTH, 0);
+        code.unless(AT_LEAST, DATA + tags, keep);
+        code.plain(INDEX, tags);
+        code.plain(KEEP_INDEX, TAGS);
+        code.plain(HALF, 12 + tags);
+        code.plain(KEEP, TYPE);
+        if tags == MOST_TAGS_OCTETS {
+            break;
+        }
+        let more = code.label();
+        for tag in TAG_TYPES {
+            code.when(EQUAL, tag, more);
+        }
+        code.go(found);
+        code.here(more);
+    }
+    code.here(found);
+}
+
+/// Goes to `yes` where an expression may hold, or, where `may` is not set, where it certainly does;
+/// else to `no`.
+fn emit(code: &mut Assembler, expression: &Expression, may: bool, yes: Label, no: Label) {
+    match expression {
+        Expression::Term(term) if may => possible(code, *term, yes, no),
+        Expression::Term(term) => certain(code, *term, yes, no),
+        Expression::Not(inner) => emit(code, inner, !may, no, yes),
+        Expression::Both(parts) => {
+            for part in parts {
+                let on = code.label();
+                emit(code, part, may, on, no);
+                code.here(on);
+            }
+            code.go(yes);
+        }
+        Expression::Either(parts) => {
+            for part in parts {
+                let on = code.label();
+                emit(code, part, may, yes, on);
+                code.here(on);
+            }
+            code.go(no);
+        }
+    }
+}
+
+/// Goes to `yes` where a condition certainly holds.
+fn certain(code: &mut Assembler, term: Term, yes: Label, no: Label) {
+    match term {
+        Term::All => code.go(yes),
+        Term::Station(way, mac) => station(code, way, mac, yes, no),
+        Term::Internet(..)
+        | Term::Nsap(..)
+        | Term::Port(..)
+        | Term::Class(_)
+        | Term::Tpdu(_)
+        | Term::Llc
+        | Term::Iso
+        | Term::Ip
+        | Term::Tcp
+        | Term::Vlan(_) => code.go(no),
+    }
+}
+
+/// Goes to `no` where a condition certainly does not hold.
+fn possible(code: &mut Assembler, term: Term, yes: Label, no: Label) {
+    match term {
+        Term::All => code.go(yes),
+        Term::Station(way, mac) => station(code, way, mac, yes, no),
+        Term::Internet(way, address) => {
+            let ends = internet(code, yes, no);
+            addresses(code, way, address, ends, yes, no);
+        }
+        Term::Port(way, port) => {
+            let ends = internet(code, yes, no);
+            tcp(code, Some((way, port)), ends, yes, no);
+        }
+        Term::Tcp => {
+            let ends = internet(code, yes, no);
+            tcp(code, None, ends, yes, no);
+        }
+        Term::Ip => {
+            for version in internet(code, yes, no) {
+                code.here(version);
+            }
+            code.go(yes);
+        }
+        Term::Llc => llc(code, yes, no),
+        Term::Iso | Term::Nsap(..) => iso(code, yes, no),
+        Term::Class(_) | Term::Tpdu(_) => {
+            let other = code.label();
+            iso(code, yes, other);
+            code.here(other);
+            let ends = internet(code, yes, no);
+            tcp(code, None, ends, yes, no);
+        }
+        Term::Vlan(vlan) => tagged(code, vlan, yes, no),
+    }
+}
+
+/// Loads the octet so far behind the beginning of the data; goes to `short` where there is none.
+fn data_octet(code: &mut Assembler, offset: u32, short: Label) {
+    code.plain(LENGTH, 0);
+    code.unless(AT_LEAST, MOST_TAGS_OCTETS + DATA + offset + 1, short);
+    code.plain(RECALL_INDEX, TAGS);
+    code.plain(OCTET_BEHIND, DATA + offset);
+}
+
+fn station(code: &mut Assembler, way: Way, mac: Mac, yes: Label, no: Label) {
+    let Mac([a, b, c, d, e, f]) = mac;
+    let (front, back) = (u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([0, 0, e, f]));
+    let places: &[u32] = match way {
+        Way::Either => &[6, 0],
+        Way::From => &[6],
+        Way::To => &[0],
+    };
+    for place in places {
+        let next = code.label();
+        code.plain(WORD, *place);
+        code.unless(EQUAL, front, next);
+        code.plain(HALF, place + 4);
+        code.when(EQUAL, back, yes);
+        code.here(next);
+    }
+    code.go(no);
+}
+
+fn llc(code: &mut Assembler, yes: Label, no: Label) {
+    code.plain(RECALL, TYPE);
+    code.when(EQUAL, LLC_ENCAPSULATION, yes);
+    code.compare(AT_LEAST, FIRST_TYPE, no, yes);
+}
+
+/// LLC frames for this SAP.
+fn sap(code: &mut Assembler, sap: u32, yes: Label, no: Label) {
+    let found = code.label();
+    llc(code, found, no);
+    code.here(found);
+    data_octet(code, 0, yes);
+    code.compare(EQUAL, sap, yes, no);
+}
+
+fn iso(code: &mut Assembler, yes: Label, no: Label) {
+    sap(code, 0xFE, yes, no);
+}
+
+/// Goes to the first label given where an IPv4 packet begins the data, to the second where one of
+/// IPv6 does, and to `yes` where one may stand deeper: behind SNAP or MPLS. The version counts, and
+/// not the EtherType.
+fn internet(code: &mut Assembler, yes: Label, no: Label) -> [Label; 2] {
+    let [version, four, six, other] = [(); 4].map(|()| code.label());
+    code.plain(RECALL, TYPE);
+    for number in INTERNET {
+        code.when(EQUAL, number, version);
+    }
+    for number in MPLS {
+        code.when(EQUAL, number, yes);
+    }
+    code.go(other);
+    code.here(version);
+    data_octet(code, 0, yes);
+    code.plain(SHIFT_RIGHT, 4);
+    code.compare(EQUAL, 6, six, four);
+    code.here(other);
+    sap(code, 0xAA, yes, no);
+    [four, six]
+}
+
+/// Goes on where the data has at least so many octets.
+fn long_enough(code: &mut Assembler, octets: u32, short: Label) {
+    code.plain(LENGTH, 0);
+    code.unless(AT_LEAST, MOST_TAGS_OCTETS + DATA + octets, short);
+    code.plain(RECALL_INDEX, TAGS);
+}
+
+fn addresses(
+    code: &mut Assembler,
+    way: Way,
+    address: Ipv6Addr,
+    [four, six]: [Label; 2],
+    yes: Label,
+    no: Label,
+) {
+    let places = |source: u32, destination: u32| match way {
+        Way::Either => vec![source, destination],
+        Way::From => vec![source],
+        Way::To => vec![destination],
+    };
+    code.here(four);
+    if let Some(address) = address.to_ipv4_mapped() {
+        long_enough(code, 20, yes);
+        for place in places(12, 16) {
+            code.plain(WORD_BEHIND, DATA + place);
+            code.when(EQUAL, address.to_bits(), yes);
+        }
+    }
+    code.go(no);
+    code.here(six);
+    long_enough(code, 40, yes);
+    let [a, b, c, d, e, f, g, h] = address.segments().map(u32::from);
+    for place in places(8, 24) {
+        let next = code.label();
+        for (word, at) in [(a << 16 | b, 0), (c << 16 | d, 4), (e << 16 | f, 8)] {
+            code.plain(WORD_BEHIND, DATA + place + at);
+            code.unless(EQUAL, word, next);
+        }
+        code.plain(WORD_BEHIND, DATA + place + 12);
+        code.when(EQUAL, g << 16 | h, yes);
+        code.here(next);
+    }
+    code.go(no);
+}
+
+/// TCP segments, of this port where there is one. A later fragment may belong to one and is kept.
+fn tcp(
+    code: &mut Assembler,
+    port: Option<(Way, u16)>,
+    [four, six]: [Label; 2],
+    yes: Label,
+    no: Label,
+) {
+    let ports = code.label();
+    code.here(four);
+    data_octet(code, 9, yes);
+    code.unless(EQUAL, u32::from(crate::tcp::PROTOCOL), no);
+    code.plain(HALF_BEHIND, DATA + 6);
+    code.plain(AND, 0x1FFF);
+    code.unless(EQUAL, 0, yes);
+    code.plain(OCTET_BEHIND, DATA);
+    code.plain(AND, 0x0F);
+    code.plain(SHIFT_LEFT, 2);
+    code.go(ports);
+    code.here(six);
+    let header = code.label();
+    data_octet(code, 6, yes);
+    code.when(EQUAL, u32::from(crate::tcp::PROTOCOL), header);
+    // UDP and ICMP end the row of headers; behind others TCP may follow.
+    code.when(EQUAL, 17, no);
+    code.compare(EQUAL, 58, no, yes);
+    code.here(header);
+    long_enough(code, 40, yes);
+    code.plain(CONSTANT, 40);
+    code.go(ports);
+    // The accumulator has the octets of the IP header, the index those of the tags.
+    code.here(ports);
+    let Some((way, port)) = port else { return code.go(yes) };
+    code.plain(ADD_INDEX, 0);
+    code.plain(ADD, DATA);
+    code.plain(KEEP, TCP);
+    code.plain(ADD, 4);
+    code.plain(TO_INDEX, 0);
+    code.plain(LENGTH, 0);
+    code.unless(AT_LEAST_INDEX, 0, yes);
+    code.plain(RECALL_INDEX, TCP);
+    let places: &[u32] = match way {
+        Way::Either => &[0, 2],
+        Way::From => &[0],
+        Way::To => &[2],
+    };
+    for place in places {
+        code.plain(HALF_BEHIND, *place);
+        code.when(EQUAL, u32::from(port), yes);
+    }
+    code.go(no);
+}
+
+fn tagged(code: &mut Assembler, vlan: Option<u16>, yes: Label, no: Label) {
+    let inline = code.label();
+    code.plain(WORD, HAS_TAKEN_TAG);
+    match vlan {
+        None => code.unless(EQUAL, 0, yes),
+        Some(vlan) => {
+            code.when(EQUAL, 0, inline);
+            code.plain(WORD, TAKEN_TAG);
+            code.plain(AND, 0x0FFF);
+            code.when(EQUAL, u32::from(vlan), yes);
+        }
+    }
+    code.here(inline);
+    for tags in [4, MOST_TAGS_OCTETS] {
+        code.plain(RECALL, TAGS);
+        code.unless(AT_LEAST, tags, no);
+        let Some(vlan) = vlan else { return code.go(yes) };
+        code.plain(HALF, 10 + tags);
+        code.plain(AND, 0x0FFF);
+        code.when(EQUAL, u32::from(vlan), yes);
+    }
+    code.go(no);
+}
