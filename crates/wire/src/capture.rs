@@ -61,6 +61,35 @@ pub struct Interface {
     pub resolution: Resolution,
     /// What is added to its times, in seconds (`if_tsoffset`).
     pub offset_seconds: i64,
+    /// What was counted there, as far as the file has been read.
+    pub statistics: Statistics,
+}
+
+/// What the program that captured counted at an interface. Each is told or is not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Statistics {
+    /// Frames that came to the interface (`isb_ifrecv`).
+    pub received: Option<u64>,
+    /// Frames that the interface dropped, or that the writer counts so (`isb_ifdrop`).
+    pub dropped_by_interface: Option<u64>,
+    /// Frames that passed the filter of the kernel (`isb_filteraccept`).
+    pub accepted: Option<u64>,
+    /// Frames that the kernel dropped (`isb_osdrop`).
+    pub dropped_by_system: Option<u64>,
+    /// Frames that reached the writer (`isb_usrdeliv`).
+    pub delivered: Option<u64>,
+}
+
+impl Statistics {
+    /// Frames that were dropped, by whomever; none where nothing is told.
+    #[must_use]
+    pub const fn dropped(&self) -> Option<u64> {
+        match (self.dropped_by_interface, self.dropped_by_system) {
+            (None, None) => None,
+            (Some(one), None) | (None, Some(one)) => Some(one),
+            (Some(one), Some(other)) => Some(one.saturating_add(other)),
+        }
+    }
 }
 
 /// The step in which times are written (`if_tsresol` of pcapng).

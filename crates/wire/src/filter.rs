@@ -132,6 +132,23 @@ impl Filter {
         self.expression == Expression::Term(Term::All)
     }
 
+    /// One that only frames pass that pass both.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        if self.is_all() {
+            return other;
+        }
+        if other.is_all() {
+            return self;
+        }
+        let text = [&self, &other].map(|one| match one.expression {
+            Expression::Either(_) => format!("({one})"),
+            Expression::Term(_) | Expression::Not(_) | Expression::Both(_) => one.to_string(),
+        });
+        let parts = vec![self.expression, other.expression];
+        Self { text: text.join(" ").into(), expression: Expression::Both(parts) }
+    }
+
     /// Whether a frame passes that was `original_octets` long, and of which `octets` were captured.
     #[must_use]
     pub fn matches(&self, link: Link, octets: &[u8], original_octets: usize) -> bool {

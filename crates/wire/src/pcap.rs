@@ -9,7 +9,7 @@
 
 use crate::capture::{
     CaptureError, Interface, MAX_RECORD_OCTETS, Order, Record, Resolution, SNAP_OCTETS, Source,
-    lengths,
+    Statistics, lengths,
 };
 use crate::dissect::Link;
 use crate::time::Instant;
@@ -109,6 +109,7 @@ impl Reader {
                 fcs_octets,
                 resolution,
                 offset_seconds: 0,
+                statistics: Statistics::default(),
             },
         })
     }

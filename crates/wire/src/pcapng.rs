@@ -5,11 +5,11 @@
 //! from 0; packet blocks refer to them. Blocks of other kinds are passed over. Reading goes through
 //! [`Capture`](crate::capture::Capture).
 //!
-//! Not read: comments, name resolution, statistics, decryption secrets, custom blocks.
+//! Not read: comments, name resolution, decryption secrets, custom blocks.
 
 use crate::capture::{
     CaptureError, Interface, MAX_RECORD_OCTETS, Order, Record, Resolution, SNAP_OCTETS, Source,
-    lengths,
+    Statistics, lengths,
 };
 use crate::dissect::Link;
 use crate::read::Malformed;
@@ -25,6 +25,7 @@ const SECTION_HEADER: u32 = 0x0A0D_0D0A;
 const INTERFACE_DESCRIPTION: u32 = 1;
 const PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
+const INTERFACE_STATISTICS: u32 = 5;
 const ENHANCED_PACKET: u32 = 6;
 
 const END_OF_OPTIONS: u16 = 0;
@@ -34,6 +35,11 @@ const PACKET_FLAGS: u16 = 2;
 const INTERFACE_RESOLUTION: u16 = 9;
 const INTERFACE_FCS: u16 = 13;
 const INTERFACE_OFFSET: u16 = 14;
+const RECEIVED: u16 = 4;
+const DROPPED_BY_INTERFACE: u16 = 5;
+const ACCEPTED: u16 = 6;
+const DROPPED_BY_SYSTEM: u16 = 7;
+const DELIVERED: u16 = 8;
 
 /// Type and length in front of a body.
 const HEAD_OCTETS: usize = 8;
@@ -180,6 +186,11 @@ impl Reader {
         let packet = match kind {
             SECTION_HEADER => self.section_header(fields).map(|()| None),
             INTERFACE_DESCRIPTION => self.interface_description(fields).map(|()| None),
+            // No frame is kept from being read by what somebody counted.
+            INTERFACE_STATISTICS => {
+                self.last_counted(fields).ok();
+                Ok(None)
+            }
             ENHANCED_PACKET => self.enhanced_packet(fields).map(Some),
             PACKET => self.obsolete_packet(fields).map(Some),
             SIMPLE_PACKET => self.simple_packet(fields).map(Some),
@@ -212,6 +223,7 @@ impl Reader {
             fcs_octets: 0,
             resolution: Resolution::MICRO,
             offset_seconds: 0,
+            statistics: Statistics::default(),
         };
         while let Some((code, value)) = fields.option()? {
             match (code, value) {
@@ -241,6 +253,31 @@ impl Reader {
     fn interface(&self, number: usize, place: Malformed) -> Result<(usize, &Interface), Malformed> {
         let index = self.section + number;
         self.interfaces.get(index).map(|interface| (index, interface)).ok_or(place)
+    }
+
+    /// Counts since the capture began: those of a later block take the place of earlier ones.
+    fn last_counted(&mut self, mut fields: Fields<'_>) -> Result<(), Malformed> {
+        let place = fields.octets.malformed("interface");
+        let number = fields.u32("interface")? as usize;
+        let (index, _) = self.interface(number, place)?;
+        fields.u32("time")?;
+        fields.u32("time")?;
+        let mut statistics = Statistics::default();
+        while let Some((code, value)) = fields.option()? {
+            let count = value.first_chunk().map(|octets| self.order.i64(*octets).cast_unsigned());
+            match code {
+                RECEIVED => statistics.received = count,
+                DROPPED_BY_INTERFACE => statistics.dropped_by_interface = count,
+                ACCEPTED => statistics.accepted = count,
+                DROPPED_BY_SYSTEM => statistics.dropped_by_system = count,
+                DELIVERED => statistics.delivered = count,
+                _ => {}
+            }
+        }
+        if let Some(interface) = self.interfaces.get_mut(index) {
+            interface.statistics = statistics;
+        }
+        Ok(())
     }
 
     fn enhanced_packet(&self, mut fields: Fields<'_>) -> Result<Packet, Malformed> {
@@ -352,11 +389,29 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// Those of the output; `InvalidInput` for a link type or a name of more than 65535.
     pub fn interface(&mut self, link: Link, name: &str) -> io::Result<u32> {
+        self.interface_cut(link, name, SNAP_OCTETS as u32, "")
+    }
+
+    /// The same of an interface of whose frames at the most `snap_octets` are kept, with a comment
+    /// unless that is empty.
+    ///
+    /// # Errors
+    /// As [`Writer::interface`], also for the comment.
+    pub fn interface_cut(
+        &mut self,
+        link: Link,
+        name: &str,
+        snap_octets: u32,
+        comment: &str,
+    ) -> io::Result<u32> {
         let link = u16::try_from(link.dlt()).map_err(|_| refused("link type above 65535"))?;
         self.block.clear();
         self.block.extend(link.to_le_bytes());
         self.block.extend([0; 2]);
-        self.block.extend((SNAP_OCTETS as u32).to_le_bytes());
+        self.block.extend(snap_octets.to_le_bytes());
+        if !comment.is_empty() {
+            self.option(COMMENT, comment.as_bytes())?;
+        }
         if !name.is_empty() {
             self.option(INTERFACE_NAME, name.as_bytes())?;
         }
@@ -395,6 +450,49 @@ impl<W: Write> Writer<W> {
             self.option(END_OF_OPTIONS, &[])?;
         }
         self.end_block(ENHANCED_PACKET)
+    }
+
+    /// Writes what has been counted at an interface up to `at`, with a comment unless that is empty.
+    ///
+    /// # Errors
+    /// Those of the output; `InvalidInput` for an interface not described, and for a comment of more
+    /// than 65535 octets.
+    pub fn statistics(
+        &mut self,
+        interface: u32,
+        at: Instant,
+        statistics: &Statistics,
+        comment: &str,
+    ) -> io::Result<()> {
+        if interface >= self.interfaces {
+            return Err(refused("interface not described"));
+        }
+        let (high, low) = ((at.as_nanos() >> 32) as u32, at.as_nanos() as u32);
+        self.block.clear();
+        for word in [interface, high, low] {
+            self.block.extend(word.to_le_bytes());
+        }
+        if !comment.is_empty() {
+            self.option(COMMENT, comment.as_bytes())?;
+        }
+        for (code, count) in [
+            (RECEIVED, statistics.received),
+            (DROPPED_BY_INTERFACE, statistics.dropped_by_interface),
+            (ACCEPTED, statistics.accepted),
+            (DROPPED_BY_SYSTEM, statistics.dropped_by_system),
+            (DELIVERED, statistics.delivered),
+        ] {
+            if let Some(count) = count {
+                self.option(code, &count.to_le_bytes())?;
+            }
+        }
+        self.option(END_OF_OPTIONS, &[])?;
+        self.end_block(INTERFACE_STATISTICS)
+    }
+
+    /// Where it is written to.
+    pub const fn get_mut(&mut self) -> &mut W {
+        &mut self.out
     }
 
     /// Hands what is written on to where it goes.

@@ -148,6 +148,18 @@ fn a_filter_prints_as_it_was_written() {
 }
 
 #[test]
+fn two_filters_together_read_as_they_print() {
+    let both = |a: &str, b: &str| a.parse::<Filter>().unwrap().and(b.parse().unwrap()).to_string();
+    assert_eq!(both("iso or tcp", "not vlan"), "(iso or tcp) not vlan");
+    assert_eq!(both("all", "iso"), "iso");
+    assert_eq!(both("iso", ""), "iso");
+    let frame = frame(&DT);
+    check("(iso or tcp) not vlan", &frame, true);
+    let filter = "tcp or iso".parse::<Filter>().unwrap().and("tpdu ak".parse().unwrap());
+    assert!(!filter.matches(Link::Ethernet, &frame, frame.len()));
+}
+
+#[test]
 fn a_filter_that_wants_all_or_too_much_for_the_kernel_passes_everything() {
     let everything = Instruction { code: 6, jump_true: 0, jump_false: 0, operand: 96 };
     assert_eq!(Filter::all().program(96), [everything]);

@@ -225,6 +225,46 @@ fn a_written_packet_has_the_octets_of_the_draft() {
 }
 
 #[test]
+fn what_was_counted_at_an_interface_is_written_as_in_the_draft_and_read_again() {
+    let mut writer = Writer::new(Vec::new()).unwrap();
+    let interface = writer.interface_cut(Link::Ethernet, "", 96, "of ours").unwrap();
+    let counted = Statistics {
+        received: Some(0x0102),
+        dropped_by_system: Some(3),
+        delivered: Some(255),
+        ..Statistics::default()
+    };
+    let at = Instant::from_nanos((1 << 32) + 2);
+    let early = Statistics { received: Some(1), ..Statistics::default() };
+    writer.statistics(interface, at, &early, "").unwrap();
+    // Section header 28; interface 12 + 8, comment 4 + 8, resolution 8, end 4; counts 12 + 12 + 12 + 4.
+    let before = 28 + 44 + 40;
+    writer.statistics(interface, at, &counted, "ok").unwrap();
+    let written = writer.into_inner();
+    let expected = "05 00 00 00 48 00 00 00 00 00 00 00 01 00 00 00 02 00 00 00
+        01 00 02 00 6f 6b 00 00 04 00 08 00 02 01 00 00 00 00 00 00
+        07 00 08 00 03 00 00 00 00 00 00 00 08 00 08 00 ff 00 00 00 00 00 00 00
+        00 00 00 00 48 00 00 00";
+    assert_eq!(written[before..], hex(expected));
+    let mut capture = Capture::open(std::io::Cursor::new(written)).unwrap();
+    assert!(capture.next().unwrap().is_none());
+    let [interface] = capture.interfaces() else { panic!("one interface") };
+    assert_eq!((interface.snap_octets, interface.statistics), (96, counted));
+    assert_eq!(counted.dropped(), Some(3));
+}
+
+#[test]
+fn counts_that_make_no_sense_keep_no_frame_from_being_read() {
+    // Of interface 7, which there is not, and with an option longer than the block.
+    let foreign = "00 00 00 07 00 00 00 00 00 00 00 00";
+    let torn = "00 00 00 00 00 00 00 00 00 00 00 00 00 04 00 40";
+    let packet = big(6, PACKET_07);
+    let head = [big(0x0A0D_0D0A, BIG_SECTION), big(1, ETHERNET)].concat();
+    let (seen, error) = read(&[head, big(5, foreign), big(5, torn), packet].concat());
+    assert_eq!((seen.len(), error), (1, None));
+}
+
+#[test]
 fn the_writer_refuses_what_the_format_cannot_hold() {
     let text = |result: io::Result<()>| result.unwrap_err().to_string();
     let mut writer = Writer::new(Vec::new()).unwrap();
