@@ -138,8 +138,9 @@ impl fmt::Display for Resolution {
 
 /// Why a capture cannot be read, or not further. Offsets count octets of the unpacked file.
 ///
-/// All whole records before the place come first, and asking again gives the same error. Only where
-/// a zstd frame is broken inside, records of the window before it may be lost.
+/// All whole records before the place come first, and asking again gives the same error, unless that is
+/// [`CaptureError::Unreadable`] for [`io::ErrorKind::WouldBlock`]: then there may be more by now. Only
+/// where a zstd frame is broken inside, records of the window before it may be lost.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum CaptureError {
     /// The octets are no capture file of a known format.

@@ -2,6 +2,7 @@
 //!
 //! [`levels`] is the meter's way: fixed offsets, no allocation, only what has to be counted. [`dissect`]
 //! keeps every layer, to be printed. Neither fails: both say what they could read and what stopped them.
+//! [`strip_user_data`] leaves the headers of a frame.
 //!
 //! Both take frames that a capture cut: lengths are held against what the frame had, contents end where
 //! the capture does, and a header beyond that is missing, not malformed.
@@ -10,11 +11,13 @@
 //! which are told from whole packets and left alone; what rides on IP other than TCP; the bodies of
 //! ES-IS and IS-IS.
 
+mod headers;
 mod layers;
 mod levels;
 #[cfg(test)]
 mod tests;
 
+pub use headers::strip_user_data;
 pub use layers::{Dissection, Layer, dissect, dissect_cut};
 pub use levels::levels;
 

@@ -123,6 +123,10 @@ impl Source {
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
                     self.state = State::Cut;
                 }
+                // There may be more when it is asked for again.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    return Err(unreadable(self.offset + self.end as u64, &error));
+                }
                 Err(error) => {
                     self.state = State::Failed(unreadable(self.offset + self.end as u64, &error));
                 }
@@ -148,5 +152,58 @@ impl Failing {
 impl Read for Failing {
     fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
         Err(io::Error::new(self.0, self.1.clone()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capture::Capture;
+    use crate::dissect::Link;
+    use crate::pcapng::Writer;
+    use crate::time::Instant;
+
+    /// Gives one octet, then has nothing yet, in turn; the header of a file at once.
+    struct Hesitant {
+        octets: Vec<u8>,
+        at: usize,
+        waits: bool,
+    }
+
+    impl Read for Hesitant {
+        fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+            self.waits = !self.waits;
+            if self.at >= 28 && self.waits && self.at < self.octets.len() {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            let most = if self.at < 28 { room.len().min(28) } else { 1 };
+            let rest = self.octets.get(self.at..).unwrap_or_default();
+            let count = rest.len().min(most);
+            room[..count].copy_from_slice(&rest[..count]);
+            self.at += count;
+            Ok(count)
+        }
+    }
+
+    #[test]
+    fn a_stream_that_has_nothing_yet_is_asked_again_and_loses_nothing() {
+        let mut writer = Writer::new(Vec::new()).unwrap();
+        let interface = writer.interface(Link::Ethernet, "eth0").unwrap();
+        for at in 0..5 {
+            writer.write(interface, Instant::from_nanos(at), &[at as u8; 7], 9, "").unwrap();
+        }
+        let hesitant = Hesitant { octets: writer.into_inner(), at: 0, waits: false };
+        let mut capture = Capture::open(hesitant).unwrap();
+        let (mut seen, mut waits) = (Vec::new(), 0);
+        loop {
+            match capture.next() {
+                Ok(Some(record)) => seen.push(record.octets.to_vec()),
+                Ok(None) => break,
+                Err(CaptureError::Unreadable { kind: io::ErrorKind::WouldBlock, .. }) => waits += 1,
+                Err(error) => panic!("{error}"),
+            }
+        }
+        assert_eq!(seen, [0_u8, 1, 2, 3, 4].map(|at| vec![at; 7]));
+        assert!(waits > 100, "{waits}");
     }
 }

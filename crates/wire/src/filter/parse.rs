@@ -29,10 +29,10 @@ impl NotAFilter {
         self.column
     }
 
-    /// The problem and its column, without the text.
+    /// The column and the problem, without the text.
     #[must_use]
     pub fn to_line(&self) -> String {
-        format!("{} at column {}", self.problem, self.column)
+        format!("column {}: {}", self.column, self.problem)
     }
 
     /// What is wrong, without where.
@@ -105,7 +105,7 @@ pub(super) fn expression(text: &str) -> Result<Expression, NotAFilter> {
     match words.peek() {
         None => Ok(expression),
         Some(")") => Err(words.wrong(words.next, "a parenthesis that was not opened".to_owned())),
-        Some(word) => Err(words.wrong(words.next, format!("{word:?} is not expected"))),
+        Some(word) => Err(words.wrong(words.next, format!("not expected: {word:?}"))),
     }
 }
 
@@ -179,7 +179,7 @@ impl<'a> Words<'a> {
 
     fn term(&mut self) -> Result<Term, NotAFilter> {
         let Some(word) = self.take() else {
-            return Err(self.wrong(self.next, format!("the end, where {CONDITION} is expected")));
+            return Err(self.wrong(self.next, format!("the end; expected {CONDITION}")));
         };
         match word {
             "all" => Ok(Term::All),
@@ -200,7 +200,7 @@ impl<'a> Words<'a> {
                 }
                 _ => Ok(Term::Vlan(None)),
             },
-            _ => Err(self.wrong_last(format!("{word:?}, where {CONDITION} is expected"))),
+            _ => Err(self.wrong_last(not_expected(word, CONDITION))),
         }
     }
 
@@ -227,7 +227,7 @@ impl<'a> Words<'a> {
     fn word(&mut self, expected: &str) -> Result<&'a str, NotAFilter> {
         match self.take() {
             Some(word) => Ok(word),
-            None => Err(self.wrong(self.next, format!("the end, where {expected} is expected"))),
+            None => Err(self.wrong(self.next, format!("the end; expected {expected}"))),
         }
     }
 
@@ -237,9 +237,8 @@ impl<'a> Words<'a> {
         if let Ok(mac) = word.parse::<Mac>() {
             return Ok(Term::Station(way, mac));
         }
-        let internet: IpAddr = word
-            .parse()
-            .map_err(|_| self.wrong_last(format!("{word:?}, where {EXPECTED} is expected")))?;
+        let internet: IpAddr =
+            word.parse().map_err(|_| self.wrong_last(not_expected(word, EXPECTED)))?;
         Ok(Term::Internet(way, mapped(internet)))
     }
 
@@ -248,25 +247,28 @@ impl<'a> Words<'a> {
         let word = self.word(&expected)?;
         let is_plain = word.bytes().all(|octet| octet.is_ascii_digit());
         let number = word.parse().ok().filter(|number| is_plain && *number <= most);
-        number.ok_or_else(|| self.wrong_last(format!("{word:?}, where {expected} is expected")))
+        number.ok_or_else(|| self.wrong_last(not_expected(word, &expected)))
     }
 
     fn nsap(&mut self, way: Way) -> Result<Term, NotAFilter> {
-        const EXPECTED: &str = "up to 20 octets in hexadecimal, and * where more may follow,";
+        const EXPECTED: &str = "up to 20 octets in hexadecimal, and * where more may follow";
         let word = self.word(EXPECTED)?;
         let digits = word.strip_suffix('*');
         let nsap = octets(digits.unwrap_or(word)).and_then(|octets| Nsap::new(&octets));
         nsap.map(|nsap| Term::Nsap(way, nsap, digits.is_some()))
-            .ok_or_else(|| self.wrong_last(format!("{word:?}, where {EXPECTED} is expected")))
+            .ok_or_else(|| self.wrong_last(not_expected(word, EXPECTED)))
     }
 
     fn tpdu(&mut self) -> Result<Term, NotAFilter> {
         const EXPECTED: &str = "one of cr, cc, dr, dc, dt, ed, ak, ea, rj and er";
         let word = self.word(EXPECTED)?;
         let kind = Kind::ALL.into_iter().find(|kind| kind.name().eq_ignore_ascii_case(word));
-        kind.map(Term::Tpdu)
-            .ok_or_else(|| self.wrong_last(format!("{word:?}, where {EXPECTED} is expected")))
+        kind.map(Term::Tpdu).ok_or_else(|| self.wrong_last(not_expected(word, EXPECTED)))
     }
+}
+
+fn not_expected(word: &str, expected: &str) -> String {
+    format!("not expected: {word:?}; expected {expected}")
 }
 
 fn one_or(mut parts: Vec<Expression>, many: fn(Vec<Expression>) -> Expression) -> Expression {

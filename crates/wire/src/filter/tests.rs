@@ -91,8 +91,8 @@ fn a_text_that_is_no_filter_is_told_where() {
     let complaint = "iso and hosts 10.0.0.1".parse::<Filter>().unwrap_err();
     assert_eq!(
         complaint.to_string(),
-        "\"hosts\", where a condition such as host, port, class, llc, iso, tcp, vlan or tpdu is \
-         expected at column 9\n  iso and hosts 10.0.0.1\n          ^^^^^"
+        "column 9: not expected: \"hosts\"; expected a condition such as host, port, class, llc, \
+         iso, tcp, vlan or tpdu\n  iso and hosts 10.0.0.1\n          ^^^^^"
     );
     for (text, column) in [
         ("host", 5),

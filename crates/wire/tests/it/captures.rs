@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use wire::capture::{Capture, Record};
-use wire::dissect::{Layer, dissect_cut, levels};
+use wire::dissect::{Layer, Link, dissect_cut, levels, strip_user_data};
 use wire::tp;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/captures");
@@ -61,6 +61,49 @@ fn every_frame_of_every_capture_can_be_printed() {
         });
     }
     assert!(found.len() > 80, "the folder has lost files");
+}
+
+/// The TPDUs that can be seen in a frame, without their user data.
+fn tpdus(link: Link, octets: &[u8], original_octets: usize) -> Vec<(tp::Kind, String)> {
+    let layers = dissect_cut(link, octets, original_octets).layers;
+    let tpdus = layers.iter().filter_map(|layer| match layer {
+        Layer::Tp(pdu, _) => {
+            let line = pdu.to_string();
+            let without_data = line.rsplit_once(' ').filter(|(_, last)| *last == "octets");
+            let line = without_data.and_then(|(line, _)| line.rsplit_once(' ')).map(|(l, _)| l);
+            Some((pdu.kind(), line.map_or_else(|| pdu.to_string(), str::to_owned)))
+        }
+        _ => None,
+    });
+    tpdus.collect()
+}
+
+#[test]
+fn a_frame_without_its_user_data_has_the_same_tpdus_and_nothing_more_to_lose() {
+    let Some(found) = all() else { return };
+    let (mut frames, mut before, mut after) = (0_u64, 0_u64, 0_u64);
+    for path in &found {
+        each_record(path, |record| {
+            let Record { link, octets, original_octets, .. } = *record;
+            let mut stripped = octets.to_vec();
+            let kept = strip_user_data(link, &mut stripped, original_octets);
+            stripped.truncate(kept);
+            let mut again = stripped.clone();
+            let kept_again = strip_user_data(link, &mut again, original_octets);
+            assert_eq!((kept_again, &again), (kept, &stripped), "{}", path.display());
+            assert_eq!(
+                tpdus(link, &stripped, original_octets),
+                tpdus(link, octets, original_octets),
+                "{}: {octets:02x?}",
+                path.display()
+            );
+            frames += 1;
+            before += octets.len() as u64;
+            after += kept as u64;
+        });
+    }
+    println!("seen: {after} of {before} octets are headers in {frames} frames");
+    assert!(after * 2 < before, "{after} of {before}");
 }
 
 fn kinds(path: &Path) -> (usize, BTreeMap<tp::Kind, u64>) {
