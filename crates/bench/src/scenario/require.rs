@@ -58,6 +58,14 @@ pub enum Relation {
 }
 
 impl Relation {
+    /// The relation that a text begins with, and what follows it.
+    #[must_use]
+    pub fn read(text: &str) -> Option<(Self, &str)> {
+        let relations =
+            [("<=", Self::AtMost), (">=", Self::AtLeast), ("<", Self::Below), (">", Self::Above)];
+        relations.into_iter().find_map(|(sign, is)| Some((is, text.strip_prefix(sign)?.trim())))
+    }
+
     /// Whether a value is on the right side of a limit.
     #[must_use]
     pub fn holds(self, value: f64, limit: f64) -> bool {
@@ -140,15 +148,7 @@ impl FromStr for Requirement {
             };
             return Err(wrong(format!("nothing is called `{word}`"), &help));
         };
-        let relations = [
-            ("<=", Relation::AtMost),
-            (">=", Relation::AtLeast),
-            ("<", Relation::Below),
-            (">", Relation::Above),
-        ];
-        let relation =
-            relations.iter().find_map(|(sign, is)| Some((*is, rest.strip_prefix(sign)?.trim())));
-        let (relation, limit) = relation
+        let (relation, limit) = Relation::read(rest)
             .ok_or_else(|| wrong("expected <, <=, > or >= behind the flow".to_owned(), EXAMPLE))?;
         let limit = limit_of(subject.unit(), limit)
             .ok_or_else(|| wrong(format!("`{limit}` is no limit"), example_of(subject.unit())))?;

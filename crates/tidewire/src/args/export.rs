@@ -1,9 +1,10 @@
 //! What `watch` writes into files beside what it tells.
 
+use crate::command::watch::require::Wanted;
 use clap::Args;
 use std::path::PathBuf;
 
-/// Files of `watch`.
+/// Files of `watch`, and what must hold.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Files")]
 pub(crate) struct Export {
@@ -16,4 +17,15 @@ pub(crate) struct Export {
     /// Write every frame into this pcapng file, with a comment of what the meter saw in it.
     #[arg(long, value_name = "FILE", requires = "read", conflicts_with = "screen")]
     pub(crate) annotate: Option<PathBuf>,
+    /// Write a record of each thing of note to this file as it happens, as NDJSON.
+    #[arg(long, value_name = "FILE", conflicts_with = "screen")]
+    pub(crate) events: Option<PathBuf>,
+    /// Require this of what passes, such as "R_RD(host) < 1 %"; may be given more than once.
+    #[arg(
+        long,
+        value_name = "REQUIREMENT",
+        help_heading = "Requirements",
+        conflicts_with = "screen"
+    )]
+    pub(crate) require: Vec<Wanted>,
 }

@@ -15,7 +15,7 @@ mod reproduce;
 mod scenarios;
 mod serve;
 mod transfer;
-mod watch;
+pub(crate) mod watch;
 
 use crate::args::{Cli, MeasureExperiment, PredictExperiment, Verb};
 use crate::exit::Exit;

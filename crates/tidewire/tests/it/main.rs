@@ -22,6 +22,7 @@ mod requirements;
 mod scenarios;
 mod transit;
 mod watch;
+mod watch_require;
 mod wires;
 
 use std::ffi::OsStr;

@@ -4,7 +4,7 @@
 //! What it measured is gone; its Table 4 says how much there was. A [`trace`] is made that has these
 //! volumes to the octet, and the meter reads it: Tables 5 to 7 then say whether the meter counts as
 //! the paper defines, and which cells of the paper no trace can have. Nothing of this is a success.
-//! What class 4 stations do by themselves with the same files is asked of simulated [`stations`].
+//! What class 4 stations do by themselves with the same files is asked of simulated `stations`.
 //!
 //! Not modelled: see the trace, its plan, and the scenario `ncc84`.
 

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use wire::capture::Interface;
 use wire::dissect::{Link, dissect_cut};
 use wire::pcapng::Writer;
+use wire::read::Malformed;
 use wire::time::Instant;
 
 /// A frame as it was captured.
@@ -21,6 +22,13 @@ pub(super) struct Frame<'a> {
     pub(super) original_octets: usize,
     /// Where it was seen: a place among the interfaces of its capture.
     pub(super) interface: u32,
+}
+
+/// Where the reading of a frame stopped; none of one that was read to its end.
+pub(super) fn fault(frame: &Frame<'_>, seen: &Remarks) -> Option<Malformed> {
+    let is_malformed = seen.oddities.iter().any(|(class, ..)| class == Class::Malformed);
+    let fault = || dissect_cut(frame.link, frame.octets, frame.original_octets).fault;
+    is_malformed.then(fault).flatten()
 }
 
 /// A pcapng file that is being written.

@@ -73,7 +73,7 @@ impl Busiest {
     }
 }
 
-fn end((address, port): (Address, u16)) -> String {
+pub(super) fn end((address, port): (Address, u16)) -> String {
     match (address, port) {
         (_, 0) => address.to_string(),
         (Address::Internet(internet), _) if internet.to_ipv4_mapped().is_none() => {
@@ -83,7 +83,7 @@ fn end((address, port): (Address, u16)) -> String {
     }
 }
 
-fn ends(connection: &Connection) -> String {
+pub(super) fn ends(connection: &Connection) -> String {
     let [from, to] = connection.ends.map(end);
     format!("{from}>{to}")
 }

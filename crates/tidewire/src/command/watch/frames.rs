@@ -1,6 +1,7 @@
 //! Frames on their way to the meter, and what is done with each beside.
 
 use super::annotate::{Annotated, Frame};
+use super::events::Events;
 use crate::args::Watch;
 use crate::exit::Failure;
 use meter::{Meter, Remarks};
@@ -11,6 +12,7 @@ use wire::capture::Interface;
 #[derive(Default)]
 pub(super) struct Frames {
     annotated: Option<Annotated>,
+    events: Option<Events>,
     remarks: Remarks,
 }
 
@@ -22,7 +24,8 @@ impl Frames {
     pub(super) fn new(watch: &Watch) -> Result<Self, Failure> {
         let annotated = watch.export.annotate.as_deref();
         let annotated = annotated.map(|path| Annotated::new(path, watch.read.as_deref()));
-        Ok(Self { annotated: annotated.transpose()?, remarks: Remarks::default() })
+        let events = watch.export.events.as_deref().map(Events::new).transpose()?;
+        Ok(Self { annotated: annotated.transpose()?, events, remarks: Remarks::default() })
     }
 
     /// Whether an interface has to be described before its first frame.
@@ -38,12 +41,15 @@ impl Frames {
     /// Gives a frame to the meter.
     pub(super) fn observe(&mut self, meter: &mut Meter, frame: &Frame<'_>) -> io::Result<()> {
         let Frame { at, link, octets, original_octets, .. } = *frame;
-        let Some(annotated) = &mut self.annotated else {
+        if self.annotated.is_none() && self.events.is_none() {
             meter.observe(at, link, octets, original_octets);
             return Ok(());
-        };
+        }
         meter.observe_remarking(at, link, octets, original_octets, &mut self.remarks);
-        annotated.write(frame, &self.remarks)
+        if let Some(events) = &mut self.events {
+            events.write(frame, &self.remarks)?;
+        }
+        self.annotated.as_mut().map_or(Ok(()), |annotated| annotated.write(frame, &self.remarks))
     }
 
     /// Ends what is being written.

@@ -1,6 +1,8 @@
 //! A live port, heard through a tap that cannot send.
 
 use super::Heard;
+use super::annotate::Frame;
+use super::frames::Frames;
 use super::tell::Teller;
 use crate::exit::Failure;
 use crate::metrics::Health;
@@ -30,7 +32,7 @@ pub(super) fn meter(
     interface: &str,
     listen: Option<Span>,
     meter: &mut Meter,
-    teller: &mut Teller<'_>,
+    (beside, teller): (&mut Frames, &mut Teller<'_>),
     output: &Output,
 ) -> anyhow::Result<Heard> {
     let mut heard = Heard { frames: 0, dropped_by_kernel: None, failure: None, is_cut: true };
@@ -55,7 +57,14 @@ pub(super) fn meter(
             Ok(Some(frame)) => {
                 heard.frames += 1;
                 let at = day.to_wall(frame.at);
-                meter.observe(at, Link::Ethernet, frame.octets, frame.original_octets);
+                let frame = Frame {
+                    at,
+                    link: Link::Ethernet,
+                    octets: frame.octets,
+                    original_octets: frame.original_octets,
+                    interface: 0,
+                };
+                beside.observe(meter, &frame)?;
             }
             Ok(None) => meter.advance(day.to_wall(clock::now()).saturating_sub(LAG)),
             Err(error) => {

@@ -3,12 +3,14 @@
 
 mod annotate;
 mod detail;
+mod events;
 mod export;
 mod file;
 mod frames;
 mod live_port;
 mod monitor;
 mod remarks;
+pub(crate) mod require;
 mod tell;
 mod transit;
 
@@ -19,9 +21,11 @@ use crate::metrics::Exporter;
 use crate::output::Output;
 use crate::{interrupt, quantity};
 use bench::scenario::{Rate, Span};
+use bench::verdict::Verdict;
 use export::Export;
 use frames::Frames;
 use meter::{Meter, Settings};
+use require::Requirements;
 use tell::{Ended, Teller};
 
 pub(super) use file::{name as name_of, open};
@@ -56,12 +60,15 @@ pub(crate) fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
     interrupt::install()?;
     let exporter = exporter(watch, &settings, output)?;
     let export = Export::new(&watch.export, &settings)?;
-    let mut teller = Teller::new(output, settings.clone(), exporter, export);
+    let requirements = Requirements::new(&watch.export.require);
+    let mut teller = Teller::new(output, settings.clone(), exporter, (export, requirements));
     let mut meter = Meter::new(settings);
     let mut frames = Frames::new(watch)?;
     let heard = match (&watch.read, &watch.interface) {
         (Some(path), _) => file::meter(path, &mut meter, (&mut frames, &mut teller), output)?,
-        (None, Some(name)) => live_port::meter(name, listen, &mut meter, &mut teller, output)?,
+        (None, Some(name)) => {
+            live_port::meter(name, listen, &mut meter, (&mut frames, &mut teller), output)?
+        }
         (None, None) => return Err(Failure::usage("--read or --interface is needed").into()),
     };
     frames.finish()?;
@@ -116,6 +123,8 @@ fn conclude(heard: Heard, meter: &mut Meter, teller: &mut Teller<'_>) -> anyhow:
     teller.total(&total)?;
     teller.who(meter)?;
     teller.export.finish(&total)?;
+    let is_missing = failure.is_some() || dropped_by_kernel.is_some_and(|dropped| dropped > 0);
+    let verdict = teller.judge(&total, is_missing)?;
     let error = match (&failure, interrupted) {
         (Some(failure), _) => Some(failure.to_string()),
         (None, true) => Some("interrupted".to_owned()),
@@ -125,6 +134,8 @@ fn conclude(heard: Heard, meter: &mut Meter, teller: &mut Teller<'_>) -> anyhow:
     match (failure, interrupted, dropped_by_kernel) {
         (_, true, _) => Ok(Exit::Interrupted),
         (Some(failure), ..) => Err(failure.into()),
+        (None, false, _) if verdict == Some(Verdict::Fail) => Ok(Exit::RequirementNotMet),
+        (None, false, _) if verdict == Some(Verdict::Undecided) => Ok(Exit::Undecided),
         // What was dropped is in no measure, so none of them is valid.
         (None, false, Some(1..)) => Ok(Exit::Undecided),
         (None, false, _) => Ok(Exit::Ok),

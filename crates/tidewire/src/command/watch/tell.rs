@@ -4,12 +4,14 @@
 
 use super::detail::{self, Busiest, ConnectionRecord};
 use super::export::Export;
+use super::require::Requirements;
 use crate::calendar;
 use crate::metrics::{Exporter, Health};
 use crate::output::Output;
 use crate::quantity::{significant, trimmed};
 use crate::table::{Align, Table};
 use bench::scenario::Span;
+use bench::verdict::Verdict;
 use meter::metric::{Basis, Metric, metrics};
 use meter::oddity::Oddities;
 use meter::{Connection, Host, Meter, Report, Settings};
@@ -27,6 +29,7 @@ pub(super) struct Teller<'a> {
     exporter: Option<Exporter>,
     /// Files beside it.
     pub(super) export: Export,
+    requirements: Requirements,
 }
 
 /// How it ended.
@@ -101,13 +104,14 @@ pub(super) fn end_with(total: &mut Report, last: &Report, channel: BitRate) {
 }
 
 impl<'a> Teller<'a> {
-    pub(super) const fn new(
+    pub(super) fn new(
         output: &'a Output,
         settings: Settings,
         exporter: Option<Exporter>,
-        export: Export,
+        (export, requirements): (Export, Requirements),
     ) -> Self {
-        Self { output, settings, has_heading: false, busiest: Busiest::new(), exporter, export }
+        let busiest = Busiest::new();
+        Self { output, settings, has_heading: false, busiest, exporter, export, requirements }
     }
 
     pub(super) const fn settings(&self) -> &Settings {
@@ -140,6 +144,7 @@ impl<'a> Teller<'a> {
     /// Tells one interval.
     pub(super) fn interval(&mut self, report: &Report) -> io::Result<()> {
         self.export.interval(report)?;
+        self.requirements.interval(report, &self.settings);
         self.output.record(&Record::Interval {
             index: report.index,
             intervals: report.intervals,
@@ -209,6 +214,7 @@ impl<'a> Teller<'a> {
         let record = Record::Connection(Box::new(ConnectionRecord::of(&connection)));
         self.output.record(&record)?;
         self.export.connection(&connection)?;
+        self.requirements.connection(&connection);
         self.busiest.add(connection);
         Ok(())
     }
@@ -223,6 +229,7 @@ impl<'a> Teller<'a> {
         let hosts: Vec<Host> = meter.each_host().collect();
         for host in &hosts {
             self.export.host(host)?;
+            self.requirements.host(host);
             self.output.record(&Record::Host {
                 host: host.address.map(|address| address.to_string()),
                 sent: Named(host.sent.values()),
@@ -234,6 +241,17 @@ impl<'a> Teller<'a> {
         }
         self.output.line(format_args!("\n{}", detail::host_table(hosts)))?;
         self.output.line(format_args!("\n{}", self.busiest.table()))
+    }
+
+    /// Judges what is required of the whole, and tells what became of every requirement.
+    pub(super) fn judge(
+        &mut self,
+        total: &Report,
+        is_missing: bool,
+    ) -> io::Result<Option<Verdict>> {
+        self.requirements.total(total, is_missing);
+        self.requirements.tell(self.output)?;
+        Ok(self.requirements.verdict())
     }
 
     /// Tells what was odd and how it ended.

@@ -1,7 +1,7 @@
 //! Intervals, hosts and connections into files, beside what is told.
 
 mod comma;
-mod rows;
+pub(super) mod rows;
 mod table;
 mod zeek;
 

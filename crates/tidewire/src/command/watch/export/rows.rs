@@ -40,7 +40,7 @@ const INTERVAL: [(&str, Kind); 5] = [
 ];
 
 /// The values of what one side sent: totals, then DTs, AKs and EDs, then the rest.
-fn direction(of: &Direction) -> Values {
+pub(in crate::command::watch) fn direction(of: &Direction) -> Values {
     let (all, dt, ak, ed) = (of.all(), of.of(Tpdu::Dt), of.of(Tpdu::Ak), of.of(Tpdu::Ed));
     let [acknowledging, crediting, confirming, keeping_alive] = of.roles;
     let values = [
@@ -57,6 +57,7 @@ fn direction(of: &Direction) -> Values {
         ("ed_tpdus", ed.tpdus),
         ("ed_data_octets", ed.data_octets),
         ("ak_tpdus", ak.tpdus),
+        ("ak_retransmissions", ak.retransmissions),
         ("ak_acknowledging", acknowledging),
         ("ak_crediting", crediting),
         ("ak_confirming", confirming),

@@ -1,0 +1,158 @@
+//! Things of note as they happen, as NDJSON: for scripts that do not wait for the end.
+
+use super::annotate::{Frame, fault};
+use crate::exit::Failure;
+use meter::Remarks;
+use meter::oddity::Class;
+use meter::sight::{Between, Ending, Order, Sight, Step, Tpdu};
+use serde::Serialize;
+use std::fs::File;
+use std::io::{self, LineWriter, Write as _};
+use std::path::{Path, PathBuf};
+use wire::dissect::{NoNsdu, levels};
+use wire::read::Malformed;
+use wire::time::nanos;
+
+/// An event as NDJSON has it.
+#[derive(Serialize)]
+#[serde(tag = "type", rename = "event")]
+struct Record<'a> {
+    /// Frames counted from 1.
+    frame: u64,
+    at_ns: u64,
+    /// Who sent the frame to whom; none where it is foreign.
+    from: Option<&'a str>,
+    to: Option<&'a str>,
+    event: &'static str,
+    /// The kind of the TPDU.
+    tpdu: Option<&'static str>,
+    /// How long a window was closed.
+    for_ns: Option<u64>,
+    oddity: Option<&'a str>,
+    /// Where the reading of the frame stopped.
+    offset: Option<usize>,
+}
+
+/// What is of note in a sight: what happened, to what TPDU, for how long.
+type Note = (&'static str, Option<&'static str>, Option<u64>);
+
+/// The file that events go to.
+pub(super) struct Events {
+    path: PathBuf,
+    out: LineWriter<File>,
+    frames: u64,
+}
+
+impl Events {
+    /// Makes the file, in place of an older one.
+    pub(super) fn new(path: &Path) -> Result<Self, Failure> {
+        let file = File::create(path).map_err(|error| {
+            Failure::failed(format!("cannot write {}: {error}", path.display()))
+        })?;
+        Ok(Self { path: path.to_owned(), out: LineWriter::new(file), frames: 0 })
+    }
+
+    /// Writes what is of note in a frame.
+    pub(super) fn write(&mut self, frame: &Frame<'_>, seen: &Remarks) -> io::Result<()> {
+        self.frames += 1;
+        let mut ends = None;
+        for note in seen.sights.iter().flat_map(notes) {
+            let ends = ends.get_or_insert_with(|| ends_of(frame));
+            self.record(frame, ends, note, None)?;
+        }
+        for (class, what, _) in seen.oddities.iter() {
+            // Frames of other protocols are no events.
+            if class == Class::Foreign {
+                continue;
+            }
+            let ends = ends.get_or_insert_with(|| ends_of(frame));
+            let fault = fault(frame, seen).filter(|fault| fault.field == what);
+            let name = format!("{}: {what}", class.name());
+            self.record(frame, ends, ("oddity", None, None), Some((&name, fault)))?;
+        }
+        Ok(())
+    }
+
+    fn record(
+        &mut self,
+        frame: &Frame<'_>,
+        [from, to]: &[Option<String>; 2],
+        (event, tpdu, for_ns): Note,
+        odd: Option<(&str, Option<Malformed>)>,
+    ) -> io::Result<()> {
+        let record = Record {
+            frame: self.frames,
+            at_ns: frame.at.as_nanos(),
+            from: from.as_deref(),
+            to: to.as_deref(),
+            event,
+            tpdu,
+            for_ns,
+            oddity: odd.map(|(name, _)| name),
+            offset: odd.and_then(|(_, fault)| Some(fault?.offset)),
+        };
+        let line = serde_json::to_string(&record)? + "\n";
+        self.out.write_all(line.as_bytes()).map_err(|error| {
+            let path = self.path.display();
+            io::Error::new(error.kind(), format!("cannot write {path}: {error}"))
+        })
+    }
+}
+
+/// Who sent a frame to whom.
+fn ends_of(frame: &Frame<'_>) -> [Option<String>; 2] {
+    let station = |mac, nsap| meter::Address::Station { mac, nsap }.to_string();
+    match levels(frame.link, frame.octets, frame.original_octets).nsdu {
+        Ok(nsdu) => [
+            Some(station(nsdu.source, nsdu.source_nsap)),
+            Some(station(nsdu.destination, nsdu.destination_nsap)),
+        ],
+        Err(NoNsdu::Stream(piece)) => [piece.source, piece.destination]
+            .map(|end| Some(super::detail::end((meter::Address::Internet(end.address), end.port)))),
+        Err(NoNsdu::Foreign(_) | NoNsdu::Malformed(_)) => [None, None],
+    }
+}
+
+/// What is of note in a sight.
+fn notes(sight: &Sight) -> Vec<Note> {
+    match sight {
+        Sight::Lpdu { .. } | Sight::Npdu { .. } => Vec::new(),
+        Sight::Segment(segment) => match segment.order {
+            Order::Again => vec![("tcp-segment-again", None, None)],
+            Order::Copy => vec![("mirror-copy", None, None)],
+            Order::Next | Order::Ahead | Order::Late | Order::KeepAlive => Vec::new(),
+        },
+        Sight::Step(step) => vec![(name(*step), None, None)],
+        Sight::Span(Between::ClosedWindow, span) => {
+            vec![("window-opened", None, Some(nanos(*span)))]
+        }
+        Sight::Span(..) => Vec::new(),
+        Sight::Tpdu(tpdu) => of_tpdu(tpdu),
+    }
+}
+
+fn of_tpdu(tpdu: &Tpdu) -> Vec<Note> {
+    // An AK that says nothing new is no event: that is how a connection is kept alive.
+    let is_again = tpdu.retransmitted && tpdu.role.is_none();
+    let events = [
+        is_again.then_some("retransmission"),
+        tpdu.into_closed_window.then_some("beyond-credit"),
+        tpdu.unassigned.then_some("unassigned"),
+        tpdu.step.map(name),
+    ];
+    let kind = Some(tpdu.kind.name());
+    events.into_iter().flatten().map(|event| (event, kind, None)).collect()
+}
+
+const fn name(step: Step) -> &'static str {
+    match step {
+        Step::Requested => "connection-requested",
+        Step::Established => "connection-established",
+        Step::Refused => "connection-refused",
+        Step::NotAgreed => "connection-not-agreed",
+        Step::Ended(Ending::Graceful) => "connection-ended-gracefully",
+        Step::Ended(Ending::Abrupt) => "connection-ended-abruptly",
+        Step::Ended(Ending::Erroneous) => "connection-ended-by-an-error",
+        Step::Silent => "connection-fell-silent",
+    }
+}

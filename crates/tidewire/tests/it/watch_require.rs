@@ -1,0 +1,127 @@
+//! `watch --require` and `--events`: what must hold of what passes, and what is told as it happens.
+
+use crate::watch::{capture, data};
+use crate::{check_code, command, records, run_in, stderr, stdout};
+use serde_json::{Value, json};
+use std::fs;
+use std::io::Write as _;
+use std::process::{Output, Stdio};
+
+const SECOND: u64 = 1_000_000_000;
+
+/// Meters DTs of these numbers, one a second, with intervals of 10 s.
+fn watch(numbers: &[u8], more: &[&str]) -> Output {
+    let folder = tempfile::tempdir().unwrap();
+    let frames: Vec<(u64, Vec<u8>)> =
+        numbers.iter().zip(0..).map(|(number, at)| (at * SECOND, data(*number))).collect();
+    fs::write(folder.path().join("a.pcap"), capture(&frames)).unwrap();
+    let mut arguments = vec!["watch", "-r", "a.pcap"];
+    arguments.extend(more);
+    run_in(folder.path(), &arguments)
+}
+
+#[test]
+fn requirements_end_watch_as_they_end_predict() {
+    let check = |requirement: &str, code| {
+        check_code(&watch(&[0, 1, 2, 2], &["--require", requirement]), code);
+    };
+    check("dt_retransmissions == 1", 0);
+    check("dt_retransmissions == 0", 3);
+    check("dt_tpdus(02:00:00:00:00:01) >= 4", 0);
+    check("dt_tpdus(02:00:00:00:00:02) >= 4", 3);
+    // One of four: 0.6 % to 81 %, by 1 - 0.975^(1/4) and what mirrors it.
+    check("R_RD(host) < 10 %", 4);
+    check("R_RD(connection) < 85 %", 0);
+    check("dt_tpdus(02:00:00:00:00:09) >= 1", 4);
+    // 4 frames of 128 octets in 10 s: 409.6 bit/s of 10 Mbit/s.
+    check("U_C < 1e-4", 0);
+    check("U_C > 1e-4", 3);
+    check("no_such_thing == 0", 2);
+}
+
+#[test]
+fn each_interval_is_judged_and_those_that_fail_are_told() {
+    // Nine and eleven DTs in intervals of 10 s: the second has the last of them.
+    let numbers: Vec<u8> = (0..15).collect();
+    let output = watch(&numbers, &["--require", "dt_tpdus(interval) >= 6", "--json"]);
+    check_code(&output, 3);
+    let records = records(&output);
+    let found = records.iter().find(|record| record["type"] == "requirement").unwrap();
+    let counts = json!([1, 1, 0]);
+    assert_eq!(json!([found["passed"], found["failed"], found["undecided"]]), counts);
+    let finding = &found["findings"][0];
+    assert_eq!((&finding["of"], &finding["found"]), (&json!("interval 1"), &json!(5.0)));
+    assert_eq!(records.last().unwrap()["type"], "end");
+    let text = stdout(&watch(&numbers, &["--require", "dt_tpdus(interval) >= 6"]));
+    assert!(text.contains("dt_tpdus(interval) >= 6  interval 1"), "{text}");
+    assert!(text.contains("verdict  FAIL (1 of 1)"), "{text}");
+}
+
+#[test]
+fn of_a_capture_that_breaks_off_little_is_decided() {
+    let octets = capture(&[(0, data(0)), (SECOND, data(1)), (2 * SECOND, data(2))]);
+    let broken = |requirement: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a.pcap"), &octets[..octets.len() - 1]).unwrap();
+        let arguments = ["watch", "-r", "a.pcap", "--json", "--require", requirement];
+        let output = run_in(folder.path(), &arguments);
+        // The broken file is what it ends with.
+        check_code(&output, 1);
+        let found = records(&output).into_iter().find(|it| it["type"] == "requirement").unwrap();
+        found["verdict"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(broken("dt_tpdus <= 1"), "fail");
+    assert_eq!(broken("dt_tpdus <= 2"), "undecided");
+    assert_eq!(broken("dt_tpdus >= 2"), "pass");
+    assert_eq!(broken("dt_retransmissions == 0"), "undecided");
+}
+
+#[test]
+fn what_is_no_requirement_is_told_with_what_would_be_one() {
+    let output = watch(&[0], &["--require", "dt_retransmision < 1"]);
+    check_code(&output, 2);
+    assert!(stderr(&output).contains("did you mean `dt_retransmissions`?"), "{}", stderr(&output));
+}
+
+#[test]
+fn events_are_written_as_they_happen() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("events.ndjson");
+    let mut child = command(&["watch", "-r", "-", "--json", "--events", path.to_str().unwrap()])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut bad = data(3);
+    // The length indicator, behind MAC, LLC and the inactive network layer.
+    bad[17 + 1] = 255;
+    let mut foreign = data(0);
+    foreign[14] = 0x42;
+    let frames = [(0, data(0)), (1, data(0)), (2, foreign), (3, bad), (30 * SECOND, data(1))];
+    let stdin = child.stdin.as_mut().unwrap();
+    stdin.write_all(&capture(&frames)).unwrap();
+    stdin.flush().unwrap();
+    // The pipe is still open when an interval that is over is told, and so are the events of it.
+    let mut first = String::new();
+    let mut lines = std::io::BufReader::new(child.stdout.take().unwrap());
+    std::io::BufRead::read_line(&mut lines, &mut first).unwrap();
+    assert!(first.starts_with(r#"{"type":"interval","index":0,"#), "{first}");
+    let text = fs::read_to_string(&path).unwrap();
+    drop(child.stdin.take());
+    assert!(child.wait().unwrap().success());
+    let events: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let told: Vec<Value> = events
+        .iter()
+        .map(|it| json!([it["frame"], it["event"], it["tpdu"], it["oddity"], it["offset"]]))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            json!([1, "oddity", null, "transport: TSDU not wholly seen", null]),
+            json!([1, "oddity", null, "transport: connection found under way", null]),
+            json!([2, "retransmission", "DT", null, null]),
+            json!([4, "oddity", null, "malformed: length indicator", 18]),
+        ]
+    );
+    assert_eq!((&events[2]["from"], &events[2]["at_ns"]), (&json!("02:00:00:00:00:01"), &json!(1)));
+}
