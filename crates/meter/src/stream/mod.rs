@@ -47,6 +47,8 @@ struct Early {
 struct Flow {
     /// Its ends, the lower first.
     ends: [Socket; 2],
+    /// Which of all flows that were ever seen.
+    number: u64,
     /// What each sends.
     directions: [Direction; 2],
     /// Gone once it is known to carry TPKTs.
@@ -59,7 +61,7 @@ struct Flow {
 }
 
 impl Flow {
-    fn new(ends: [Socket; 2]) -> Self {
+    fn new(ends: [Socket; 2], number: u64) -> Self {
         let early = Early {
             counts: Counts::default(),
             syn: Instant::MAX,
@@ -69,6 +71,7 @@ impl Flow {
         };
         Self {
             ends,
+            number,
             directions: [Direction::new(), Direction::new()],
             early: Some(Box::new(early)),
             is_mixed: false,
@@ -137,6 +140,8 @@ pub(crate) struct Streams {
     index: HashTable<Place>,
     state: FixedState,
     slab: Slab<Flow>,
+    /// How many there have been.
+    flows: u64,
     silence: Duration,
     held_octets: isize,
 }
@@ -157,6 +162,7 @@ impl Streams {
             index: HashTable::new(),
             state: FixedState::with_seed(seed),
             slab: Slab::new(maximum),
+            flows: 0,
             silence,
             held_octets: 0,
         }
@@ -186,7 +192,7 @@ impl Streams {
         if piece.flags.has(Flags::SYN) && !piece.flags.has(Flags::ACK) && has_begun_anew {
             let held = flow.directions.iter().map(Direction::held_octets).sum::<usize>();
             self.held_octets -= held.cast_signed();
-            let over = core::mem::replace(flow, Flow::new(ends));
+            let over = core::mem::replace(flow, Flow::new(ends, flow.number));
             if !over.is_over {
                 tracker.network_ended(passage, over.request, NetworkEnd::BrokenOff, sink);
             }
@@ -230,7 +236,8 @@ impl Streams {
             sink.oddities.count(Class::Meter, "TCP connection forgotten for want of room");
             self.remove(oldest);
         }
-        let place = self.slab.insert(Flow::new(ends), at);
+        self.flows += 1;
+        let place = self.slab.insert(Flow::new(ends, self.flows), at);
         let (slab, state) = (&self.slab, &self.state);
         self.index.insert_unique(hash_of, place, |place| {
             slab.get(*place).map_or(0, |flow| hash(state, flow.ends))
@@ -348,12 +355,16 @@ fn with_sink(
     act: impl FnOnce(&mut Direction, (bool, bool), &mut dyn FnMut(Found<'_>)) -> isize,
 ) -> isize {
     let context = flow.context(way);
+    let number = flow.number << 1 | way as u64;
     let mut is_recognised = false;
     let (mut is_mixed, mut request) = (flow.is_mixed, flow.request);
     let held = act(&mut flow.directions[way], context, &mut |found| match found {
         Found::Packet(packet) => {
             look_at(&packet, &mut is_mixed, &mut request);
             let Packet { octets, missing_octets, is_cut } = packet;
+            if missing_octets == 0 && tracker.plain_part(&passage, number, octets, sink) {
+                return;
+            }
             crate::nsdu::observe(tracker, passage, octets, (missing_octets, is_cut), sink);
         }
         Found::Event(event) => {

@@ -1,14 +1,15 @@
-//! DTs and AKs straight over LLC in frames with nothing unusual, read at fixed offsets.
+//! DTs and AKs straight over LLC in frames with nothing unusual, read at fixed offsets; and DTs of class 0
+//! that a TCP stream carries one to a packet.
 //!
 //! Most frames are like that, and most are of a connection that was heard a moment ago. Whose they are is
-//! remembered by the octets that name it (both stations and DST-REF), for as long as no connection comes or
+//! remembered by what names it (both stations and DST-REF, or the stream), for as long as no connection comes or
 //! goes. All others go through [`wire::dissect`], and so does whatever is odd in any way; both ways count
 //! the same, frame by frame.
 
 use super::connection::{Side, other};
 use super::table::{Found, Key, Party};
 use super::transfer::{self, Part, Told};
-use super::{Sink, Tracker};
+use super::{Passage, Sink, Tracker};
 use crate::host::Address;
 use crate::sight::Tpdu;
 use wire::addr::{Mac, Nsap};
@@ -177,7 +178,8 @@ impl Tracker {
     /// Takes notice of a frame if everything about it is plain; whether it was.
     pub(crate) fn plain(&mut self, at: Instant, plain: &Plain<'_>, sink: &mut Sink<'_>) -> bool {
         self.expire(at, sink);
-        let Some((place, receiver)) = self.remember(plain) else { return false };
+        let found = self.remember(plain.name(), plain.reference(), || plain.parties());
+        let Some((place, receiver)) = found else { return false };
         let connection = self.table.get(place);
         let Some(format) = connection.format else { return false };
         let Some(said) = plain.said(format) else { return false };
@@ -199,16 +201,49 @@ impl Tracker {
         true
     }
 
+    /// Takes notice of a packet of a TCP stream if it is a DT of class 0 and of a connection that is known;
+    /// whether it was. `stream` is a number that no other direction of a stream ever has.
+    pub(crate) fn plain_part(
+        &mut self,
+        passage: &Passage,
+        stream: u64,
+        octets: &[u8],
+        sink: &mut Sink<'_>,
+    ) -> bool {
+        let [2, 0xF0, number, ref data @ ..] = *octets else { return false };
+        self.expire(passage.at, sink);
+        // No name of a frame over LLC takes all bits.
+        let parties = || [passage.to, passage.from];
+        let found = self.remember([stream, u64::MAX], Reference(0), parties);
+        let Some((place, receiver)) = found else { return false };
+        let connection = self.table.get(place);
+        if connection.format != Some(Format::Class0) {
+            return false;
+        }
+        let part =
+            Part { number: u32::from(number & 0x7F), ends: number & 0x80 != 0, octets: data };
+        let mut tpdu = Tpdu::plain(Kind::Dt, 3, data.len() as u64);
+        let side = other(receiver);
+        transfer::data(connection, (passage.at, side, Format::Class0), &part, (&mut tpdu, sink));
+        self.count_known(passage.at, (place, side), &tpdu, sink);
+        true
+    }
+
+    /// The side that goes by this name.
     #[inline]
-    fn remember(&mut self, plain: &Plain<'_>) -> Option<Found> {
-        let name = plain.name();
+    fn remember(
+        &mut self,
+        name: [u64; 2],
+        reference: Reference,
+        parties: impl FnOnce() -> [Party; 2],
+    ) -> Option<Found> {
         let changes = self.table.changes();
         let known = self.remembered.place(name)?;
         if known.name == name && known.changes == changes {
             return Some((known.found >> 1, (known.found & 1) as Side));
         }
-        let [owner, peer] = plain.parties();
-        let key = Key { owner: &owner, peer: &peer, reference: plain.reference() };
+        let [owner, peer] = parties();
+        let key = Key { owner: &owner, peer: &peer, reference };
         let (place, side) = self.table.find(&key, &self.hosts)?;
         *known = Known { name, changes, found: place << 1 | side as u32 };
         Some((place, side))
