@@ -2,10 +2,11 @@
 
 use bytes::{Buf, Bytes, BytesMut};
 
-/// Room for headers in front of a payload: MAC 14, LLC 3, CLNP 57, a DT with checksum 12. A packet is
-/// moved from queue to queue, so that it is kept to two cache lines in all, and the room to whole words:
-/// of an odd number of octets the moves would overlap, and each wait for the one before.
-const HEADROOM: usize = 88;
+/// Room for headers in front of a payload: MAC 14, LLC 3, inactive CLNP 1, a DT with checksum 12. A packet
+/// is moved from queue to queue, and its weight is most of what that costs: with this it is 64 octets.
+const ROOM: usize = 30;
+/// Room for the headers of a packet that has more: twice a full CLNP header.
+const MORE_ROOM: usize = 120;
 
 /// A PDU being handed down, or a frame: a few header octets followed by a shared payload.
 ///
@@ -16,9 +17,22 @@ const HEADROOM: usize = 88;
 #[derive(Clone)]
 pub struct Packet {
     payload: Bytes,
-    /// A whole word, and so is all else here: a move that reads more than was written at a time waits.
-    start: u64,
-    room: [u8; HEADROOM],
+    headers: Headers,
+}
+
+#[derive(Clone)]
+enum Headers {
+    Few(Room<ROOM>),
+    /// They do not fit, and lie apart.
+    Many(Box<Room<MORE_ROOM>>),
+}
+
+/// Headers that lie at the end of a room.
+#[derive(Clone)]
+struct Room<const OCTETS: usize> {
+    /// Octets in front that are free.
+    free: u8,
+    octets: [u8; OCTETS],
 }
 
 impl Packet {
@@ -26,7 +40,7 @@ impl Packet {
     #[must_use]
     #[inline]
     pub const fn new(payload: Bytes) -> Self {
-        Self { room: [0; HEADROOM], start: HEADROOM as u64, payload }
+        Self { payload, headers: Headers::Few(Room::EMPTY) }
     }
 
     /// A packet whose header is the last `length` octets of `header`, which are moved as one; of at most
@@ -34,30 +48,38 @@ impl Packet {
     #[must_use]
     #[inline]
     pub fn headed<const N: usize>(header: [u8; N], length: usize, payload: Bytes) -> Self {
-        const { assert!(N <= HEADROOM, "there is room for the header") };
-        let mut room = [0; HEADROOM];
-        if let Some(end) = room.last_chunk_mut::<N>() {
+        const { assert!(N <= ROOM, "there is room for the header") };
+        let mut octets = [0; ROOM];
+        if let Some(end) = octets.last_chunk_mut::<N>() {
             *end = header;
         }
-        Self { room, start: (HEADROOM - length.min(header.len())) as u64, payload }
+        let headers = Headers::Few(Room { free: (ROOM - length.min(N)) as u8, octets });
+        Self { payload, headers }
     }
 
-    /// Puts `header` in front. Where the room is used up, everything so far becomes payload first.
+    /// Puts `header` in front. Where no room is large enough, everything so far becomes payload first.
     #[inline]
     pub fn prepend(&mut self, header: &[u8]) {
-        let start = self.start as usize;
-        if let Some(room) = start.checked_sub(header.len())
-            && let Some(slot) = self.room.get_mut(room..start)
+        if let Headers::Few(room) = &mut self.headers
+            && room.prepend(header).is_some()
         {
-            slot.copy_from_slice(header);
-            self.start = room as u64;
             return;
         }
-        self.prepend_without_room(header);
+        self.prepend_apart(header);
     }
 
     #[cold]
-    fn prepend_without_room(&mut self, header: &[u8]) {
+    fn prepend_apart(&mut self, header: &[u8]) {
+        if let Headers::Few(few) = &self.headers {
+            let mut many = Box::new(Room::EMPTY);
+            many.prepend(few.taken()).expect("the other room is smaller");
+            self.headers = Headers::Many(many);
+        }
+        if let Headers::Many(room) = &mut self.headers
+            && room.prepend(header).is_some()
+        {
+            return;
+        }
         let mut whole = BytesMut::with_capacity(header.len() + self.len());
         whole.extend_from_slice(header);
         whole.extend_from_slice(self.head());
@@ -70,7 +92,10 @@ impl Packet {
     #[inline]
     pub fn strip(&mut self, count: usize) -> Option<()> {
         if self.head().len() >= count {
-            self.start += count as u64;
+            match &mut self.headers {
+                Headers::Few(room) => room.free += count as u8,
+                Headers::Many(room) => room.free += count as u8,
+            }
         } else if self.head().is_empty() && self.payload.len() >= count {
             self.payload.advance(count);
         } else {
@@ -99,7 +124,10 @@ impl Packet {
     #[must_use]
     #[inline]
     pub fn head(&self) -> &[u8] {
-        self.room.get(self.start as usize..).unwrap_or_default()
+        match &self.headers {
+            Headers::Few(room) => room.taken(),
+            Headers::Many(room) => room.taken(),
+        }
     }
 
     /// What follows the headers.
@@ -177,6 +205,25 @@ impl Packet {
     }
 }
 
+impl<const OCTETS: usize> Room<OCTETS> {
+    const EMPTY: Self = Self { free: OCTETS as u8, octets: [0; OCTETS] };
+
+    #[inline]
+    fn taken(&self) -> &[u8] {
+        self.octets.get(usize::from(self.free)..).unwrap_or_default()
+    }
+
+    /// Puts `header` in front, if there is room.
+    #[inline]
+    fn prepend(&mut self, header: &[u8]) -> Option<()> {
+        let end = usize::from(self.free);
+        let start = end.checked_sub(header.len())?;
+        self.octets.get_mut(start..end)?.copy_from_slice(header);
+        self.free = start as u8;
+        Some(())
+    }
+}
+
 impl From<Bytes> for Packet {
     fn from(payload: Bytes) -> Self {
         Self::new(payload)
@@ -221,11 +268,39 @@ mod tests {
     #[test]
     fn more_headers_than_room_are_kept_all_the_same() {
         let mut packet = Packet::new(Bytes::from_static(b"x"));
-        for _ in 0..3 {
-            packet.prepend(&[7; 60]);
+        let mut expected = b"x".to_vec();
+        for (number, length) in (0_u8..).zip([20, 12, 50, 1, 60, 60, 3, 200, 9]) {
+            packet.prepend(&vec![number; length]);
+            expected.splice(0..0, vec![number; length]);
+            assert_eq!((packet.len(), &packet.to_bytes()[..]), (expected.len(), &expected[..]));
         }
-        assert_eq!(packet.len(), 181);
-        assert!(packet.to_bytes().starts_with(&[7; 180]));
+        assert_eq!(packet.head(), [8; 9], "what filled all rooms is payload");
+    }
+
+    #[test]
+    fn headers_apart_are_taken_off_like_others() {
+        let mut packet = Packet::new(Bytes::from_static(b"data"));
+        packet.prepend(&[1; 30]);
+        packet.prepend(&[2; 57]);
+        packet.prepend(&[3; 14]);
+        let copy = packet.clone();
+        assert_eq!(packet.strip(14), Some(()));
+        assert_eq!((packet.first::<2>(), packet.len()), (Some([2, 2]), 91));
+        assert_eq!(packet.strip(88), None, "a header never reaches into the payload");
+        assert_eq!(packet.strip(57), Some(()));
+        packet.prepend(&[4]);
+        assert_eq!(packet.to_bytes()[..2], [4, 1]);
+        assert_eq!(
+            (copy.first::<15>().map(|it| it[13..] == [3, 2]), copy.len()),
+            (Some(true), 105)
+        );
+        packet.truncate(34);
+        assert_eq!(packet.to_bytes()[30..], *b"\x01dat");
+    }
+
+    #[test]
+    fn a_packet_takes_one_cache_line() {
+        assert!(size_of::<Packet>() <= 64, "{} octets", size_of::<Packet>());
     }
 
     #[test]
