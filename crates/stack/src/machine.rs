@@ -73,51 +73,52 @@ impl Deadline {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Timer {
     symbol: &'static str,
-    due: Option<Instant>,
+    /// [`Instant::MAX`] while it is stopped, so that the earliest of several is found without a branch.
+    due: Instant,
 }
 
 impl Timer {
     /// A stopped timer with the standard's symbol.
     #[must_use]
     pub const fn new(symbol: &'static str) -> Self {
-        Self { symbol, due: None }
+        Self { symbol, due: Instant::MAX }
     }
 
     /// Starts it, or starts it anew.
     pub const fn start(&mut self, due: Instant) {
-        self.due = Some(due);
+        self.due = due;
     }
 
     /// Stops it.
     pub const fn stop(&mut self) {
-        self.due = None;
+        self.due = Instant::MAX;
     }
 
     /// Whether it runs.
     #[must_use]
     pub const fn is_running(&self) -> bool {
-        self.due.is_some()
+        self.due.as_nanos() != Instant::MAX.as_nanos()
     }
 
     /// Whether it has run out by `now`; if so, it is stopped.
     pub fn ran_out(&mut self, now: Instant) -> bool {
-        let out = self.due.is_some_and(|due| due <= now);
+        let out = self.is_running() && self.due <= now;
         if out {
-            self.due = None;
+            self.stop();
         }
         out
     }
 
-    /// When it runs out, without its symbol.
+    /// When it runs out, without its symbol; [`Instant::MAX`] while it is stopped.
     #[must_use]
-    pub const fn due(&self) -> Option<Instant> {
+    pub const fn due(&self) -> Instant {
         self.due
     }
 
     /// When it runs out.
     #[must_use]
     pub fn deadline(&self) -> Option<Deadline> {
-        self.due.map(|at| Deadline { at, timer: self.symbol })
+        self.is_running().then_some(Deadline { at: self.due, timer: self.symbol })
     }
 }
 

@@ -4,7 +4,6 @@ use super::outbox::{Outbox, TimedData};
 use super::params::Params;
 use super::service::{Address, Counters, Endpoint, Indication, Note};
 use super::ticket::Timed;
-use super::window::Segment;
 use bytes::Bytes;
 use wire::packet::Packet;
 use wire::time::Instant;
@@ -40,17 +39,18 @@ impl Context<'_> {
     }
 
     /// Sends a DT, whose timer waits for it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn send_dt(
         &mut self,
         (peer, endpoint): (Address, Endpoint),
+        number: u32,
         header: ShortHeader,
-        segment: Segment,
+        data: Bytes,
     ) {
-        let timed = TimedData::new(endpoint.slot, segment.number);
-        self.outputs.send_short(peer, header, timed, segment.data);
+        let timed = TimedData::new(endpoint.slot, number);
+        self.outputs.send_short(peer, header, timed, data);
         if self.sent(Kind::Dt) {
-            self.outputs.wait_for_last(endpoint.slot, Timed::Data(segment.number));
+            self.outputs.wait_for_last(endpoint.slot, Timed::Data(number));
         }
     }
 
@@ -60,7 +60,7 @@ impl Context<'_> {
     }
 
     /// Counts the TPDU sent last, and joins it to the one before where it may; whether it did.
-    #[inline]
+    #[inline(always)]
     fn sent(&mut self, kind: Kind) -> bool {
         self.counters.sent[kind as usize] += 1;
         let joined = self.params.concatenate && self.outputs.join_last(self.params.nsdu_octets);

@@ -1,7 +1,7 @@
 //! What makes a TPDU that was decoded, and whose checksum is right, break the protocol (ISO 8073 6.22, 13.2).
 
 use wire::read::Malformed;
-use wire::tp::{Kind, Parameter, Pdu};
+use wire::tp::{Data, Kind, Parameter, Parameters, Pdu};
 
 /// The reject causes of an ER (13.12.3).
 mod cause {
@@ -43,9 +43,7 @@ pub(super) fn complaint(pdu: &Pdu<'_>, data_octets: usize, allowed: Allowed) -> 
     let header = pdu.header_octets();
     let at = |cause, offset| Some(Broken { cause, offset });
     let found = match pdu {
-        Pdu::Dt(_) if header + data_octets > allowed.tpdu_octets => {
-            at(cause::NOT_SPECIFIED, header)
-        }
+        Pdu::Dt(dt) => return data_complaint(dt, data_octets, allowed),
         // 6.11.4 and 13.8.4: from 1 to 16 octets.
         Pdu::Ed(_) if allowed.expedited && !(1..=16).contains(&data_octets) => {
             at(cause::PARAMETER_VALUE, header)
@@ -54,27 +52,51 @@ pub(super) fn complaint(pdu: &Pdu<'_>, data_octets: usize, allowed: Allowed) -> 
         Pdu::Rj(_) => at(cause::TPDU_TYPE, 1),
         Pdu::Cc(_) if data_octets > CC_OCTETS => at(cause::PARAMETER_VALUE, header),
         Pdu::Dr(_) if data_octets > DR_OCTETS => at(cause::PARAMETER_VALUE, header),
-        Pdu::Dt(_) | Pdu::Ed(_) | Pdu::Ea(_) | Pdu::Ak(_) | Pdu::Er(_) => None,
+        Pdu::Ed(_) | Pdu::Ea(_) | Pdu::Ak(_) | Pdu::Er(_) => None,
         Pdu::Cr(_) | Pdu::Cc(_) | Pdu::Dr(_) | Pdu::Dc(_) => None,
     };
-    found.or_else(|| unknown_parameter(pdu))
+    // 13.2.3: a parameter this TPDU does not have is an error in all TPDUs but a CR.
+    let unknown = || unknown_parameter(pdu.parameters(), header);
+    found.or_else(|| if pdu.kind() == Kind::Cr { None } else { unknown() })
 }
 
-/// 13.2.3: a parameter this TPDU does not have is an error in all TPDUs but a CR.
-fn unknown_parameter(pdu: &Pdu<'_>) -> Option<Broken> {
-    let octets = pdu.parameters().octets();
-    // Nearly every TPDU has a checksum and nothing else, or nothing at all.
-    if pdu.kind() == Kind::Cr || matches!(octets, [] | [0xC3, 2, _, _]) {
-        return None;
+/// What of a DT breaks the protocol of a connection; `data_octets` of user data are with it.
+#[inline]
+pub(super) fn data_complaint(
+    dt: &Data<'_>,
+    data_octets: usize,
+    allowed: Allowed,
+) -> Option<Broken> {
+    let offset = dt.header_octets();
+    if offset + data_octets > allowed.tpdu_octets {
+        return Some(Broken { cause: cause::NOT_SPECIFIED, offset });
     }
-    let mut offset = pdu.header_octets() - octets.len();
-    for parameter in pdu.parameters().iter() {
+    unknown_parameter(dt.parameters, offset)
+}
+
+/// The first parameter that the TPDU, with a header of so many octets, does not have.
+#[inline]
+fn unknown_parameter(parameters: Parameters<'_>, header_octets: usize) -> Option<Broken> {
+    // Nearly every TPDU has a checksum and nothing else, or nothing at all.
+    match parameters.octets() {
+        [] | [0xC3, 2, _, _] => None,
+        octets => unknown_of_several(parameters, octets, header_octets),
+    }
+}
+
+fn unknown_of_several(
+    parameters: Parameters<'_>,
+    octets: &[u8],
+    header_octets: usize,
+) -> Option<Broken> {
+    let mut offset = header_octets - octets.len();
+    for parameter in parameters.iter() {
         if let Parameter::Unknown { code, .. } = parameter {
             let cause =
                 if is_defined(code) { cause::PARAMETER_VALUE } else { cause::PARAMETER_CODE };
             return Some(Broken { cause, offset });
         }
-        offset += parameter_octets(octets, offset + octets.len() - pdu.header_octets());
+        offset += parameter_octets(octets, offset + octets.len() - header_octets);
     }
     None
 }

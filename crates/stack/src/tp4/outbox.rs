@@ -1,7 +1,7 @@
 //! What an entity has to say, until it is polled.
 //!
-//! Nearly all of it is DTs, AKs and user data. Each of these waits in one cache line, and becomes a packet
-//! with room for the headers of the layers below only when it is polled; all else waits in a queue of its own.
+//! Nearly all of it is DTs, AKs and user data. Each of these waits in a place of a ring, made where it
+//! waits and moved on as a whole; all else waits in a queue of its own.
 
 use super::ring::Ring;
 use super::service::{Address, Endpoint, Indication, Note, Nsdu};
@@ -9,7 +9,6 @@ use super::ticket::Timed;
 use crate::machine::Output;
 use bytes::Bytes;
 use core::num::NonZeroU32;
-use smallvec::SmallVec;
 use std::collections::VecDeque;
 use wire::packet::Packet;
 use wire::tp::{Reference, ShortHeader, tpdus};
@@ -25,8 +24,8 @@ const JOINED_OCTETS: usize = 48;
 #[derive(Clone, Debug, Default)]
 struct Waiting {
     what: What,
-    /// The user data of a short TPDU or for the user.
-    data: Option<Bytes>,
+    /// A short TPDU, as it will be moved on; or user data for the user.
+    packet: Option<Packet>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,7 +34,7 @@ enum What {
     #[default]
     Other,
     /// A TPDU with a short header.
-    Short { peer: Address, header: ShortHeader, timed: Option<TimedData> },
+    Short { peer: Address, timed: Option<TimedData> },
     /// User data of one DT for the user.
     Data { endpoint: Endpoint, end: bool },
 }
@@ -83,7 +82,7 @@ impl Outbox {
     pub(super) fn deliver_data(&mut self, endpoint: Endpoint, octets: Bytes, end: bool) {
         let place = self.waiting.append();
         place.what = What::Data { endpoint, end };
-        place.data = Some(octets);
+        place.packet = Some(Packet::new(octets));
     }
 
     /// Tells whoever watches.
@@ -92,7 +91,7 @@ impl Outbox {
     }
 
     /// Sends a TPDU with a short header.
-    #[inline]
+    #[inline(always)]
     pub(super) fn send_short(
         &mut self,
         peer: Address,
@@ -101,8 +100,8 @@ impl Outbox {
         data: Bytes,
     ) {
         let place = self.waiting.append();
-        place.what = What::Short { peer, header, timed };
-        place.data = Some(data);
+        place.what = What::Short { peer, timed };
+        place.packet = Some(Packet::headed(header.octets(), header.len(), data));
     }
 
     /// Sends any other TPDU.
@@ -134,7 +133,7 @@ impl Outbox {
         let Some(nsdu) = joined else { return false };
         for _ in 0..2 {
             if let Some(place) = self.waiting.take_last() {
-                place.data = None;
+                place.packet = None;
                 if matches!(place.what, What::Other) {
                     self.others.pop_back();
                 }
@@ -144,20 +143,20 @@ impl Outbox {
         true
     }
 
-    /// What was said first.
-    #[inline]
+    /// What was said first. It is moved as a whole to where the caller wants it, and in a call of its own,
+    /// or a caller that takes it apart would have it moved in pieces.
+    #[inline(never)]
     pub(super) fn pop(&mut self) -> Option<Said> {
         let place = self.waiting.take_first()?;
         match place.what {
-            What::Short { peer, header, timed } => {
+            What::Short { peer, timed } => {
                 self.timed = timed.map(|it| (it.slot.get() - 1, Timed::Data(it.number)));
-                let data = place.data.take().unwrap_or_default();
-                let packet = Packet::headed(header.octets(), header.len(), data);
+                let packet = place.packet.take()?;
                 Some(Output::Send(Nsdu { peer, packet }))
             }
             What::Data { endpoint, end } => {
                 self.timed = None;
-                let octets = place.data.take().unwrap_or_default();
+                let octets = place.packet.take()?.take_payload();
                 Some(Output::Deliver(Indication::Data { endpoint, octets, end }))
             }
             What::Other => {
@@ -177,15 +176,11 @@ impl Outbox {
     fn tpdus_from_last(&self, nth: usize) -> Option<Tpdus<'_>> {
         let place = self.waiting.get(self.waiting.len().checked_sub(nth + 1)?)?;
         match place.what {
-            What::Short { peer, header, .. } => {
-                let head = header.octets().into_iter().skip(16 - header.len()).collect();
-                Some(Tpdus { peer, head, data: place.data.as_ref()? })
-            }
+            What::Short { peer, .. } => Some(Tpdus { peer, packet: place.packet.as_ref()? }),
             // A timer waits for those that may carry user data, which come last.
             What::Other => match self.others.iter().rev().nth(self.others_after(nth))? {
                 Other { said: Output::Send(Nsdu { peer, packet }), timed: None } => {
-                    let head = packet.head().iter().copied().collect();
-                    Some(Tpdus { peer: *peer, head, data: packet.payload() })
+                    Some(Tpdus { peer: *peer, packet })
                 }
                 Other { said: Output::Send(_) | Output::Deliver(_) | Output::Note(_), .. } => None,
             },
@@ -203,15 +198,14 @@ impl Outbox {
 /// TPDUs in one NSDU: their headers, and the user data of the last.
 struct Tpdus<'a> {
     peer: Address,
-    head: SmallVec<[u8; JOINED_OCTETS]>,
-    data: &'a Bytes,
+    packet: &'a Packet,
 }
 
 /// Both as one NSDU: any number of TPDUs without user data, each of another connection, then at most one
 /// that may carry some. `None` where that is not allowed or they do not fit.
 fn joined(before: &Tpdus<'_>, last: &Tpdus<'_>, nsdu_octets: usize) -> Option<Nsdu> {
-    let Tpdus { peer, head: first, data: nothing } = before;
-    let Tpdus { peer: other, head, data } = last;
+    let (peer, first, nothing) = (before.peer, before.packet.head(), before.packet.payload());
+    let (other, head, data) = (last.peer, last.packet.head(), last.packet.payload());
     let octets = first.len() + head.len();
     let bare = nothing.is_empty() && !head.is_empty();
     if peer != other || !bare || octets > JOINED_OCTETS || octets + data.len() > nsdu_octets {
@@ -226,10 +220,10 @@ fn joined(before: &Tpdus<'_>, last: &Tpdus<'_>, nsdu_octets: usize) -> Option<Ns
             return None;
         }
     }
-    let mut packet = Packet::new((*data).clone());
+    let mut packet = Packet::new(data.clone());
     packet.prepend(head);
     packet.prepend(first);
-    Some(Nsdu { peer: *peer, packet })
+    Some(Nsdu { peer, packet })
 }
 
 #[cfg(test)]
@@ -290,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_takes_one_cache_line() {
-        assert!(size_of::<Waiting>() <= 64, "{} octets", size_of::<Waiting>());
+    fn what_waits_takes_a_cache_line_and_a_half() {
+        assert!(size_of::<Waiting>() <= 96, "{} octets", size_of::<Waiting>());
     }
 }

@@ -15,11 +15,11 @@ const fn only_checksum(kind: Kind, checksum: bool) -> Parameters<'static> {
 }
 
 /// The header of a DT.
-#[inline]
+#[inline(always)]
 pub(super) fn dt_header(
     (format, destination_reference): (Format, Reference),
     checksum: bool,
-    segment: &Segment,
+    (segment, data): (Segment, &[u8]),
     acknowledgement_requested: bool,
 ) -> ShortHeader {
     let pdu = Pdu::Dt(Data {
@@ -31,7 +31,7 @@ pub(super) fn dt_header(
         parameters: only_checksum(Kind::Dt, checksum),
         data: &[],
     });
-    ShortHeader::new(&pdu, &segment.data).expect("with its checksum it has 12 octets")
+    ShortHeader::new(&pdu, data).expect("with its checksum it has 12 octets")
 }
 
 /// The header of an AK that needs neither subsequence number nor confirmation; `None` for another.

@@ -45,13 +45,16 @@ struct Retained {
     below: bool,
 }
 
-/// What a DT carries, each time it is sent.
-#[derive(Clone, Debug)]
+/// A DT about to be sent, for the first time or again, and where its user data lies.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Segment {
     /// TPDU-NR.
     pub(super) number: u32,
-    pub(super) data: Bytes,
     pub(super) end_of_tsdu: bool,
+    /// The place of its TSDU, and of its octets in that.
+    tsdu: usize,
+    from: usize,
+    to: usize,
 }
 
 /// What an AK did to the send window.
@@ -210,21 +213,10 @@ impl SendWindow {
             return None;
         }
         let number = advance(self.lower_edge, self.retained.len() as u32, self.modulus);
-        let tsdu = self.tsdus.get(self.sent_tsdus)?.as_ref()?;
-        let from = self.sent_octets;
-        let left = tsdu.len() - from;
+        let (tsdu, from) = (self.sent_tsdus, self.sent_octets);
+        let left = self.tsdus.get(tsdu)?.as_ref()?.len() - from;
         let end_of_tsdu = left <= octets;
         let octets = octets.min(left);
-        let data = tsdu.slice(from..from + octets);
-        let retained = Retained {
-            sent: now,
-            from,
-            octets: octets as u32,
-            tsdu: self.first_tsdu.wrapping_add(self.sent_tsdus as u32),
-            transmissions: 1,
-            end_of_tsdu,
-            below: false,
-        };
         self.sent_tsdus += usize::from(end_of_tsdu);
         self.sent_octets = if end_of_tsdu { 0 } else { from + octets };
         self.queued_octets -= octets;
@@ -235,8 +227,23 @@ impl SendWindow {
             }
             self.sent_at.push_back(now);
         }
-        self.retained.push_back(retained);
-        Some(Segment { number, data, end_of_tsdu })
+        self.retained.push_back(Retained {
+            sent: now,
+            from,
+            octets: octets as u32,
+            tsdu: self.first_tsdu.wrapping_add(tsdu as u32),
+            transmissions: 1,
+            end_of_tsdu,
+            below: false,
+        });
+        Some(Segment { number, end_of_tsdu, tsdu, from, to: from + octets })
+    }
+
+    /// The user data of a segment, shared with its TSDU.
+    #[inline]
+    pub(super) fn data(&self, segment: Segment) -> Bytes {
+        let tsdu = self.tsdus.get(segment.tsdu).and_then(Option::as_ref);
+        tsdu.expect("it is kept until it is acknowledged").slice(segment.from..segment.to)
     }
 
     /// The retained DT at `place`, 0 the oldest, counted as sent once more; only within the window.
@@ -253,10 +260,9 @@ impl SendWindow {
         if let Some(sent_at) = index.and_then(|index| self.sent_at.get_mut(index)) {
             *sent_at = now;
         }
-        let Retained { from, octets, tsdu, end_of_tsdu, .. } = *retained;
-        let tsdu = self.tsdus.get(tsdu.wrapping_sub(self.first_tsdu) as usize)?.as_ref()?;
-        let data = tsdu.slice(from..from + octets as usize);
-        Some(Segment { number, data, end_of_tsdu })
+        let Retained { from, octets, end_of_tsdu, .. } = *retained;
+        let tsdu = retained.tsdu.wrapping_sub(self.first_tsdu) as usize;
+        Some(Segment { number, end_of_tsdu, tsdu, from, to: from + octets as usize })
     }
 
     /// Notes that the latest copy of a DT is in a queue of this station; its place, if it is retained.

@@ -9,7 +9,18 @@ use super::super::tpdu::{Window, ak_header, ak_packet, dt_header};
 use super::super::window::{Acknowledged, Arrival, News, Trip};
 use super::{Cause, Connection};
 use bytes::Bytes;
-use wire::tp::{Data, FlowControlConfirmation, Format, Kind, Parameter, Reference};
+use wire::tp::{FlowControlConfirmation, Format, Kind, Parameter, Reference};
+
+/// A DT that came in.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::tp4) struct Arrived {
+    /// TPDU-NR.
+    pub(in crate::tp4) number: u32,
+    /// EOT.
+    pub(in crate::tp4) end_of_tsdu: bool,
+    /// ROA.
+    pub(in crate::tp4) acknowledgement_requested: bool,
+}
 
 impl Connection {
     /// The user hands over a TSDU.
@@ -59,8 +70,8 @@ impl Connection {
     }
 
     /// A DT came in.
-    pub(in crate::tp4) fn dt(&mut self, cx: &mut Context<'_>, dt: &Data<'_>, octets: Bytes) {
-        let (number, end) = (dt.number, dt.end_of_tsdu);
+    pub(in crate::tp4) fn dt(&mut self, cx: &mut Context<'_>, dt: Arrived, octets: Bytes) {
+        let Arrived { number, end_of_tsdu: end, acknowledgement_requested } = dt;
         if !self.heard_data(cx) {
             return;
         }
@@ -81,7 +92,7 @@ impl Connection {
                     count += 1;
                 }
                 self.delivered(cx, count);
-                self.acknowledge(cx, dt.acknowledgement_requested);
+                self.acknowledge(cx, acknowledgement_requested);
             }
             // An AK at once tells the sender what is missing before it waits for T1 of what is not.
             Arrival::OutOfOrder => {
@@ -212,8 +223,9 @@ impl Connection {
             && let request = self.requests_at(octets)
             && let Some(segment) = self.send.take_new(cx.now, octets)
         {
-            let dt = dt_header(header, checksum, &segment, request);
-            cx.send_dt((self.peer, self.endpoint), dt, segment);
+            let data = self.send.data(segment);
+            let dt = dt_header(header, checksum, (segment, &data), request);
+            cx.send_dt((self.peer, self.endpoint), segment.number, dt, data);
             sent = true;
             if !self.t1.is_running() {
                 self.start_t1(cx);
@@ -277,10 +289,11 @@ impl Connection {
                 continue;
             }
             let Some(segment) = self.send.take_again(cx.now, place) else { break };
-            let dt = dt_header(header, checksum, &segment, self.agreed.requests);
+            let data = self.send.data(segment);
+            let dt = dt_header(header, checksum, (segment, &data), self.agreed.requests);
             cx.counters.sent_again += 1;
             cx.note(Note::SentAgain { endpoint, kind });
-            cx.send_dt((self.peer, endpoint), dt, segment);
+            cx.send_dt((self.peer, endpoint), segment.number, dt, data);
         }
     }
 

@@ -6,6 +6,8 @@ mod data;
 mod timers;
 mod urgent;
 
+pub(super) use data::Arrived;
+
 use super::context::Context;
 use super::expedited::Expedited;
 use super::flow_control::Grants;
@@ -313,9 +315,12 @@ impl Connection {
 
     /// What of a TPDU that was as the peer sent it breaks the protocol; `None` where nothing does.
     pub(super) fn complaint(&self, pdu: &Pdu<'_>, tail_octets: usize) -> Option<Broken> {
-        let kinds =
-            Allowed { expedited: self.agreed.expedited, tpdu_octets: self.agreed.tpdu_octets };
-        invalid::complaint(pdu, tail_octets, kinds)
+        invalid::complaint(pdu, tail_octets, self.allowed())
+    }
+
+    /// What its TPDUs may be.
+    pub(super) const fn allowed(&self) -> Allowed {
+        Allowed { expedited: self.agreed.expedited, tpdu_octets: self.agreed.tpdu_octets }
     }
 
     /// The peer broke the protocol: it is told with an ER, and the connection ends when it goes on.

@@ -23,13 +23,15 @@ impl Connection {
             .fold(Deadline::earlier(inactivity, expedited), Deadline::earlier)
     }
 
-    /// When the earliest of its timers runs out.
-    pub(in crate::tp4) fn due(&self, params: &Params) -> Option<Instant> {
+    /// When the earliest of its timers runs out; [`Instant::MAX`] where none runs.
+    #[inline]
+    pub(in crate::tp4) fn due(&self, params: &Params) -> Instant {
         let listens = matches!(self.state, State::CcSent | State::Open);
-        let inactivity = listens.then(|| self.heard + params.inactivity_time);
-        let expedited = self.expedited.as_ref().and_then(|expedited| expedited.t1.due());
+        let inactivity = self.heard + params.inactivity_time;
+        let inactivity = if listens { inactivity } else { Instant::MAX };
+        let expedited = self.expedited.as_ref().map_or(Instant::MAX, |it| it.t1.due());
         let timers = [self.t1, self.t1_ak, self.a, self.w, self.l, self.m];
-        timers.iter().filter_map(Timer::due).chain(inactivity).chain(expedited).min()
+        timers.iter().map(Timer::due).fold(inactivity.min(expedited), Instant::min)
     }
 
     /// Acts on every timer that has run out.

@@ -15,7 +15,7 @@ use super::service::{Address, Counters, Endpoint, Indication, Note, Nsdu, Reason
 use super::table::State;
 use super::ticket::Ticket;
 use crate::machine::{Deadline, Machine, Output};
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 use std::collections::{BTreeMap, BTreeSet};
 use wire::time::Instant;
 use wire::tp::{Kind, Reference, tpdus};
@@ -198,9 +198,8 @@ impl Entity {
             self.forget(slot);
             return;
         }
-        if let Some(at) = connection.due(params)
-            && place.scheduled.is_none_or(|scheduled| at < scheduled)
-        {
+        let at = connection.due(params);
+        if at < place.scheduled.unwrap_or(Instant::MAX) {
             if let Some(later) = place.scheduled.replace(at) {
                 agenda.remove(&(later, slot));
             }
@@ -315,19 +314,25 @@ impl Machine for Entity {
     }
 
     fn receive(&mut self, now: Instant, mut nsdu: Nsdu) {
-        let (peer, packet) = (nsdu.peer, &mut nsdu.packet);
-        let mut payload = packet.take_payload();
-        if packet.head().is_empty() {
-            for raw in tpdus(&payload) {
-                self.cut_out(now, peer, raw, UserData::Within(&payload));
-            }
-            return;
-        }
-        for raw in tpdus(packet.head()) {
+        let peer = nsdu.peer;
+        let mut payload = nsdu.packet.take_payload();
+        let head = nsdu.packet.head();
+        let whole = head.is_empty();
+        let mut passed = None;
+        for raw in tpdus(if whole { &payload } else { head }) {
             // Only the last TPDU of an NSDU may carry user data.
-            let carries = raw.is_ok_and(|raw| raw.kind.may_carry_data());
-            let user_data = if carries { UserData::Apart(&mut payload) } else { UserData::None };
-            self.cut_out(now, peer, raw, user_data);
+            let user_data = match raw {
+                _ if whole => UserData::Within(&payload),
+                Ok(raw) if raw.kind.may_carry_data() => UserData::Apart(&payload),
+                Ok(_) | Err(_) => UserData::None,
+            };
+            passed = self.cut_out(now, peer, raw, user_data);
+        }
+        if let Some(passed) = passed {
+            if whole {
+                payload.advance(passed.data_at);
+            }
+            self.data(now, passed, payload);
         }
     }
 

@@ -1,8 +1,8 @@
 //! What becomes of a TPDU: association with a connection, refusal, protocol errors (ISO 8073 6.9.4, 6.22).
 
-use super::super::connection::Connection;
+use super::super::connection::{Arrived, Connection};
 use super::super::context::Context;
-use super::super::invalid::Broken;
+use super::super::invalid::{Broken, data_complaint};
 use super::super::negotiate::{Agreement, CR_OCTETS};
 use super::super::service::{Address, Indication, Note, Reason, disconnect_reason};
 use super::super::table::{Event, State};
@@ -13,21 +13,23 @@ use wire::checksum::Fletcher;
 use wire::packet::Packet;
 use wire::read::Malformed;
 use wire::time::Instant;
-use wire::tp::{Checksum, Connect, Kind, Pdu, Raw, Reference};
+use wire::tp::{Checksum, Connect, Data, Kind, Parameters, Pdu, Raw, Reference};
 
 /// Where the user data of a TPDU lies.
+#[derive(Clone, Copy)]
 pub(super) enum UserData<'a> {
     /// It carries none.
     None,
     /// Behind its header, within the NSDU, which is in one piece.
     Within(&'a Bytes),
-    /// In a piece of its own, which it is the only TPDU to use.
-    Apart(&'a mut Bytes),
+    /// In a piece of its own.
+    Apart(&'a Bytes),
 }
 
-impl UserData<'_> {
+impl<'a> UserData<'a> {
     /// The user data that does not follow the header directly.
-    fn behind(&self) -> &[u8] {
+    #[inline]
+    fn behind(self) -> &'a [u8] {
         match self {
             Self::None | Self::Within(_) => &[],
             Self::Apart(data) => data,
@@ -35,35 +37,129 @@ impl UserData<'_> {
     }
 
     /// The user data of `raw`.
-    fn take(self, raw: &Raw<'_>) -> Bytes {
+    fn of(self, raw: &Raw<'_>) -> Bytes {
         match self {
             Self::None => Bytes::new(),
             Self::Within(nsdu) => nsdu.slice_ref(raw.data()),
-            Self::Apart(data) => core::mem::take(data),
+            Self::Apart(data) => data.clone(),
         }
     }
 }
 
+/// A DT that passed every check: it is the last TPDU of its NSDU, whose end is its user data.
+pub(super) struct Passed {
+    slot: u32,
+    dt: Arrived,
+    /// Where its user data begins, if that is in one piece with the header.
+    pub(super) data_at: usize,
+}
+
 impl Entity {
-    /// What was cut out of an NSDU as a TPDU.
+    /// What was cut out of an NSDU as a TPDU. All are acted on but a DT, which is given back if it passes.
+    #[inline(always)]
     pub(super) fn cut_out(
         &mut self,
         now: Instant,
         peer: Address,
         raw: Result<Raw<'_>, Malformed>,
         user_data: UserData<'_>,
-    ) {
-        match raw {
-            Ok(raw) => self.tpdu(now, peer, &raw, user_data),
-            Err(_) => self.counters.malformed += 1,
+    ) -> Option<Passed> {
+        let Ok(raw) = raw else {
+            self.counters.malformed += 1;
+            return None;
+        };
+        let slot = self.addressed(peer, &raw);
+        if raw.kind == Kind::Dt
+            && let Some(slot) = slot
+        {
+            return self.examine(now, peer, (&raw, user_data.behind()), slot);
+        }
+        self.tpdu(now, peer, &raw, user_data, slot);
+        None
+    }
+
+    /// The slot of the connection that a TPDU from `peer` names.
+    #[inline]
+    fn addressed(&self, peer: Address, raw: &Raw<'_>) -> Option<u32> {
+        let reference = raw.destination_reference()?;
+        let slot = self.by_reference.get(usize::from(reference.0))?.checked_sub(1)?;
+        let connection = self.slots[slot as usize].connection.as_deref()?;
+        (connection.peer == peer).then_some(slot)
+    }
+
+    /// What is checked of each TPDU, for a DT to the connection in `slot`.
+    #[inline(always)]
+    fn examine(
+        &mut self,
+        now: Instant,
+        peer: Address,
+        (raw, behind): (&Raw<'_>, &[u8]),
+        slot: u32,
+    ) -> Option<Passed> {
+        let connection = self.slots[slot as usize].connection.as_deref()?;
+        let (checksum, allowed) = (connection.uses_checksum(), connection.allowed());
+        let dt = match Data::decode(raw, connection.format()) {
+            Ok(dt) => dt,
+            Err(malformed) => {
+                self.undecodable(now, peer, (raw, behind), Some((slot, checksum)), malformed);
+                return None;
+            }
+        };
+        if !self.passes(raw, dt.parameters, behind, checksum) {
+            return None;
+        }
+        self.counters.received[Kind::Dt as usize] += 1;
+        let data_octets = dt.data.len() + behind.len();
+        if let Some(broken) = data_complaint(&dt, data_octets, allowed) {
+            self.broken(now, slot, broken, raw);
+            return None;
+        }
+        let Data { number, end_of_tsdu, acknowledgement_requested, .. } = dt;
+        let dt = Arrived { number, end_of_tsdu, acknowledgement_requested };
+        Some(Passed { slot, dt, data_at: raw.offset + raw.header_octets })
+    }
+
+    /// Lets a connection act on a DT with this user data.
+    #[inline]
+    pub(super) fn data(&mut self, now: Instant, passed: Passed, octets: Bytes) {
+        self.with(now, passed.slot, |connection, cx| {
+            cx.counters.frozen_reference += u64::from(connection.state == State::Frozen);
+            connection.dt(cx, passed.dt, octets);
+        });
+    }
+
+    /// 6.17.3: what fails the check is discarded as if it had never come; whether it passes.
+    #[inline]
+    fn passes(
+        &mut self,
+        raw: &Raw<'_>,
+        parameters: Parameters<'_>,
+        behind: &[u8],
+        required: bool,
+    ) -> bool {
+        match raw.checksum(parameters, behind) {
+            Checksum::Absent if !required => true,
+            Checksum::Good => true,
+            Checksum::Absent | Checksum::Bad => {
+                self.counters.bad_checksum += 1;
+                self.discard(raw, "checksum");
+                false
+            }
         }
     }
 
-    fn tpdu(&mut self, now: Instant, peer: Address, raw: &Raw<'_>, user_data: UserData<'_>) {
-        let slot = raw.destination_reference().and_then(|reference| {
-            let slot = self.by_reference.get(usize::from(reference.0))?.checked_sub(1)?;
+    /// Any TPDU but a DT to a connection there is.
+    fn tpdu(
+        &mut self,
+        now: Instant,
+        peer: Address,
+        raw: &Raw<'_>,
+        user_data: UserData<'_>,
+        slot: Option<u32>,
+    ) {
+        let slot = slot.and_then(|slot| {
             let connection = self.slots[slot as usize].connection.as_deref()?;
-            (connection.peer == peer).then_some((slot, connection))
+            Some((slot, connection))
         });
         let format = slot.as_ref().map(|(_, connection)| connection.format());
         let behind = user_data.behind();
@@ -80,29 +176,24 @@ impl Entity {
             (pdu, Some((_, connection))) => connection.requires_checksum(pdu),
             (_, None) => false,
         };
-        // 6.17.3: what fails the check is discarded as if it had never come.
-        match raw.checksum(pdu.parameters(), behind) {
-            Checksum::Absent if !required => {}
-            Checksum::Good => {}
-            Checksum::Absent | Checksum::Bad => {
-                self.counters.bad_checksum += 1;
-                return self.discard(raw, "checksum");
-            }
-        }
         let data_octets = raw.data().len() + behind.len();
+        let slot = slot.filter(|(_, connection)| is_expected(connection, &pdu));
+        let slot = slot.map(|(slot, connection)| (slot, connection.complaint(&pdu, data_octets)));
+        if !self.passes(raw, pdu.parameters(), behind, required) {
+            return;
+        }
         if let Pdu::Cr(cr) = &pdu {
             let too_long = raw.header_octets + data_octets > CR_OCTETS;
             return self.connect_request(now, peer, cr, too_long);
         }
-        let Some((slot, connection)) = slot.filter(|(_, c)| is_expected(c, &pdu)) else {
+        let Some((slot, complaint)) = slot else {
             return self.unknown(peer, &pdu);
         };
-        let complaint = connection.complaint(&pdu, data_octets);
         self.counters.received[raw.kind as usize] += 1;
         if let Some(broken) = complaint {
             return self.broken(now, slot, broken, raw);
         }
-        self.associated(now, slot, &pdu, || user_data.take(raw));
+        self.associated(now, slot, &pdu, || user_data.of(raw));
     }
 
     /// A TPDU that is no TPDU. Where it was damaged on its way it is dropped; where it was sent so, its
@@ -272,7 +363,6 @@ fn act(
     data: impl FnOnce() -> Bytes,
 ) {
     match pdu {
-        Pdu::Dt(dt) => connection.dt(cx, dt, data()),
         Pdu::Ak(ak) => connection.ak(cx, ak),
         Pdu::Ed(ed) => connection.ed(cx, ed, data()),
         Pdu::Ea(ea) => connection.ea(cx, ea.number),
@@ -285,7 +375,7 @@ fn act(
         }
         Pdu::Dc(_) => connection.ended(cx, Event::DcReceived, Reason::NoAnswer),
         Pdu::Er(_) => connection.ended(cx, Event::ErReceived, Reason::ProtocolError),
-        // An RJ is a protocol error in class 4, and a CR has a way of its own.
-        Pdu::Rj(_) | Pdu::Cr(_) => {}
+        // An RJ is a protocol error in class 4; a CR and a DT have ways of their own.
+        Pdu::Rj(_) | Pdu::Cr(_) | Pdu::Dt(_) => {}
     }
 }

@@ -197,7 +197,7 @@ fn a_long_tsdu_is_cut_and_only_its_last_piece_ends_it() {
     window.queue(Bytes::new());
     let mut pieces = Vec::new();
     while let Some(piece) = window.take_new(Instant::ZERO, 4) {
-        pieces.push((piece.data.clone(), piece.end_of_tsdu));
+        pieces.push((window.data(piece), piece.end_of_tsdu));
     }
     let pieces: Vec<_> = pieces.iter().map(|(data, end)| (&data[..], *end)).collect();
     let expected: [(&[u8], bool); 4] =
@@ -211,8 +211,14 @@ fn a_dt_sent_again_carries_what_it_carried_whatever_was_acknowledged_between() {
     for tsdu in [&b"0123456789"[..], b"abcdef", b"", b"xyz"] {
         window.queue(Bytes::from_static(tsdu));
     }
-    let told = |segment: Segment| (segment.number, segment.data, segment.end_of_tsdu);
-    let sent: Vec<_> = std::iter::from_fn(|| window.take_new(Instant::ZERO, 4).map(told)).collect();
+    let told = |window: &SendWindow, segment: Option<Segment>| {
+        segment.map(|it| (it.number, window.data(it), it.end_of_tsdu))
+    };
+    let next = |window: &mut SendWindow| {
+        let segment = window.take_new(Instant::ZERO, 4);
+        told(window, segment)
+    };
+    let sent: Vec<_> = std::iter::from_fn(|| next(&mut window)).collect();
     let all: [(u32, &'static [u8], bool); 7] = [
         (0, b"0123", false),
         (1, b"4567", false),
@@ -227,11 +233,10 @@ fn a_dt_sent_again_carries_what_it_carried_whatever_was_acknowledged_between() {
     // A TSDU that is acknowledged in part stays whole; two that are acknowledged go.
     for acknowledged in [1, 2, 3, 4, 5] {
         window.acknowledge(acknowledged, 0, 5);
-        let next = window.take_new(Instant::ZERO, 4).map(told);
-        assert_eq!(next.as_ref(), all.get(acknowledged as usize + 4));
+        assert_eq!(next(&mut window).as_ref(), all.get(acknowledged as usize + 4));
         for place in 0..window.outstanding() {
-            let again = window.take_again(Instant::ZERO, place).map(told);
-            assert_eq!(again.as_ref(), all.get(acknowledged as usize + place));
+            let again = window.take_again(Instant::ZERO, place);
+            assert_eq!(told(&window, again).as_ref(), all.get(acknowledged as usize + place));
         }
     }
 }
