@@ -3,6 +3,8 @@
 //! A value is set in the TOML tree before the tree is read, so that a wrong one is found where it
 //! was written. Paths vary in alphabetical order, the last of them fastest.
 
+mod path;
+
 use crate::scenario::fields::{Fields, Placed};
 use crate::scenario::problem::{Problem, ScenarioError, Severity, Source};
 use crate::scenario::quantity::Decimal;
@@ -381,8 +383,8 @@ fn points(
             remaining /= axis.values.len();
             let placed = value.placed();
             settings.insert(path.clone(), spelled(&text_of(placed.get_ref())));
-            if let Err(message) = set(&mut tree, path, &axis.key, placed) {
-                problems.push(Problem::error(axis.key.clone(), message));
+            if let Err(problem) = path::set(&mut tree, path, &axis.key, placed) {
+                problems.push(problem);
             }
         }
         let before = problems.len();
@@ -423,42 +425,6 @@ fn simple_of(value: &DeValue<'_>) -> Option<toml::Value> {
         }
         DeValue::Datetime(_) | DeValue::Array(_) => return None,
     })
-}
-
-/// Sets the value at a dotted path, making tables on the way. In a list of tables a part of the
-/// path is the `name` of one of them.
-fn set<'a>(
-    tree: &mut Placed<'a>,
-    path: &str,
-    key: &Range<usize>,
-    value: Placed<'a>,
-) -> Result<(), String> {
-    if !may_vary(value.get_ref()) {
-        let what = "only strings, numbers, true and false can vary, and tables of them";
-        return Err(what.to_owned());
-    }
-    if path.split('.').any(str::is_empty) || path.split('.').next() == Some("vary") {
-        return Err(format!("\"{path}\" is no path of keys with dots between"));
-    }
-    let mut slot = tree;
-    for part in path.split('.') {
-        let name: Cow<'a, str> = Cow::Owned(part.to_owned());
-        slot = match slot.get_mut() {
-            DeValue::Table(table) => {
-                let empty = toml::Spanned::new(key.clone(), DeValue::Table(DeTable::new()));
-                table.entry(toml::Spanned::new(key.clone(), name)).or_insert(empty)
-            }
-            DeValue::Array(items) => items
-                .iter_mut()
-                .find(|item| {
-                    item.get_ref().get("name").and_then(|n| n.get_ref().as_str()) == Some(part)
-                })
-                .ok_or_else(|| format!("nothing in the list has the name \"{part}\""))?,
-            _ => return Err(format!("\"{part}\" is no key: what stands before it is no table")),
-        };
-    }
-    *slot = value;
-    Ok(())
 }
 
 #[cfg(test)]

@@ -312,6 +312,30 @@ fn a_path_that_leads_nowhere_is_an_error() {
 }
 
 #[test]
+fn a_path_reaches_elements_of_lists_by_number_and_names_in_quotes() {
+    let named = BASE.replace("name = \"status\"", "name = \"status 1.5\"");
+    let load = |path: &str| {
+        load(&format!("{named}\n[vary]\n'{path}' = [\"64 B\", \"100 B\"]\n"), "my.toml")
+    };
+    for path in ["flow.\"status 1.5\".size", "flow[0].size", "\"flow\"[0].\"size\""] {
+        let study = load(path).unwrap_or_else(|error| panic!("{error}"));
+        let sizes: Vec<u64> =
+            study.points.iter().map(|point| point.scenario.flows[0].size.0).collect();
+        assert_eq!(sizes, [64, 100], "{path}");
+        assert_eq!(study.points[1].settings[path], "100 B");
+    }
+    let refused = |path: &str| load(path).unwrap_err().to_string();
+    let beyond = refused("flow[1].size");
+    assert!(beyond.contains("no element 1 in a list of 1"), "{beyond}");
+    assert!(beyond.contains("counted from 0 to 0") && beyond.contains("my.toml:16:1"), "{beyond}");
+    let near = refused("flow.\"status 1\".size");
+    assert!(near.contains("did you mean \"status 1.5\"?"), "{near}");
+    let key = refused("flow[0].pattern.perod");
+    assert!(key.contains("unknown key `perod`") && key.contains("`period`"), "{key}");
+    assert!(refused("medium[0].rate").contains("stands behind what is no list"));
+}
+
+#[test]
 fn a_range_is_exact_and_needs_one_unit() {
     let with = |range: &str| {
         load(&format!("{BASE}\n[vary]\n\"flow.status.deadline\" = {range}\n"), "my.toml")
