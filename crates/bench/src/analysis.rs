@@ -7,7 +7,7 @@
 //! intervals of pooled quantiles and of shares are too narrow under heavy load.
 
 use crate::bound::{Bound, Reason, assumptions, bounds};
-use crate::sample::{FlowSample, Sample, Within};
+use crate::sample::{FlowSample, Origin, Sample, Within};
 use crate::scenario::Point;
 use core::time::Duration;
 use serde::Serialize;
@@ -105,6 +105,10 @@ pub struct PointReport {
     pub replications: u64,
     /// How many of them did not run to their end.
     pub incomplete: u64,
+    /// What chance of each replication derived from, in their order; none of runs that were measured,
+    /// whose chance is not all from there.
+    #[serde(skip)]
+    pub seeds: Vec<u64>,
     /// Flow by flow, in the order of the scenario.
     pub flows: Vec<FlowReport>,
     /// What the bounds of its flows rest on, if there are any.
@@ -191,9 +195,12 @@ pub struct Found {
     pub level: f64,
     /// From how many replications.
     pub n: u64,
-    /// The value of each.
+    /// The values.
     #[serde(skip)]
     pub values: Summary,
+    /// The value of each replication, in their order.
+    #[serde(skip)]
+    pub each: Vec<f64>,
 }
 
 impl Found {
@@ -272,11 +279,18 @@ fn point_report(point: usize, mut samples: Vec<&Sample>, level: f64) -> PointRep
         point,
         settings: samples.first().map(|sample| sample.settings.clone()).unwrap_or_default(),
         replications: samples.len() as u64,
+        seeds: seeds(&samples),
         incomplete: samples.iter().filter(|sample| !sample.complete).count() as u64,
         flows,
         assumptions: None,
         counts,
     }
+}
+
+/// What all chance of these derived from, where they were simulated.
+fn seeds(samples: &[&Sample]) -> Vec<u64> {
+    let all_predicted = samples.iter().all(|sample| sample.source == Origin::Predicted);
+    samples.iter().filter(|_| all_predicted).map(|sample| sample.seed).collect()
 }
 
 impl Report {
@@ -349,7 +363,8 @@ const fn single(flows: &[FlowSample]) -> Option<&FlowSample> {
 }
 
 fn found(quantity: &Quantity, flows: &[FlowSample], level: f64) -> Option<Found> {
-    let values: Summary = flows.iter().filter_map(quantity.of).collect();
+    let each: Vec<f64> = flows.iter().filter_map(quantity.of).collect();
+    let values: Summary = each.iter().copied().collect();
     // A quantity that only some replications show would favour those that do.
     if values.count() < flows.len() as u64 {
         return None;
@@ -362,6 +377,7 @@ fn found(quantity: &Quantity, flows: &[FlowSample], level: f64) -> Option<Found>
         level,
         n: values.count(),
         values,
+        each,
     })
 }
 

@@ -1,7 +1,8 @@
 //! Whether two sets of independent values differ, and by how much.
 //!
-//! Means by Welch (1947); their ratio by Fieller (1954); whole distributions by Mann and Whitney
-//! (1947), with the correction for ties.
+//! Means by Welch (1947), or pair by pair where values share their chance (Student 1908; common random
+//! numbers: Law 2015, section 11.2); their ratio by Fieller (1954); whole distributions by Mann and
+//! Whitney (1947), with the correction for ties.
 
 use crate::interval::{Interval, normal_quantile, t_quantile};
 use crate::summary::Summary;
@@ -15,7 +16,7 @@ pub struct Comparison {
     pub interval: Interval,
     /// The confidence.
     pub level: f64,
-    /// Welch and Satterthwaite's degrees of freedom.
+    /// Welch and Satterthwaite's degrees of freedom, or of pairs one less than there are.
     pub degrees_of_freedom: f64,
 }
 
@@ -50,6 +51,42 @@ pub fn ratio(a: &Summary, b: &Summary, level: f64) -> Option<Comparison> {
     let centre = value / (1.0 - shrink);
     let interval = Interval { low: centre - half_width, high: centre + half_width };
     Some(Comparison { value, interval, level, degrees_of_freedom })
+}
+
+/// The mean difference of pairs, `a - b`. What both values of a pair share cancels out. None of fewer
+/// than two pairs.
+#[must_use]
+pub fn paired_difference(pairs: &[(f64, f64)], level: f64) -> Option<Comparison> {
+    let apart: Summary = pairs.iter().map(|(a, b)| a - b).collect();
+    let (value, error) = (apart.mean()?, squared_error(&apart)?);
+    let degrees_of_freedom = (apart.count() - 1) as f64;
+    let half_width = t_quantile(level, degrees_of_freedom) * error.sqrt();
+    let interval = Interval { low: value - half_width, high: value + half_width };
+    Some(Comparison { value, interval, level, degrees_of_freedom })
+}
+
+/// The ratio of the means of pairs, `a / b`. None of fewer than two pairs, or where `b` cannot be told
+/// from zero.
+#[must_use]
+pub fn paired_ratio(pairs: &[(f64, f64)], level: f64) -> Option<Comparison> {
+    let [a, b]: [Summary; 2] =
+        [pairs.iter().map(|pair| pair.0).collect(), pairs.iter().map(|pair| pair.1).collect()];
+    let (a_error, b_error) = (squared_error(&a)?, squared_error(&b)?);
+    let (a_mean, b_mean) = (a.mean()?, b.mean()?);
+    let degrees_of_freedom = (a.count() - 1) as f64;
+    let products: f64 = pairs.iter().map(|pair| (pair.0 - a_mean) * (pair.1 - b_mean)).sum();
+    let shared = products / degrees_of_freedom / a.count() as f64;
+    // The ends r solve (A - r B)^2 = t^2 (Va - 2 r Vab + r^2 Vb).
+    let t_squared = t_quantile(level, degrees_of_freedom).powi(2);
+    let square = b_mean * b_mean - t_squared * b_error;
+    if b_mean == 0.0 || square <= 0.0 {
+        return None;
+    }
+    let half = a_mean * b_mean - t_squared * shared;
+    let constant = a_mean * a_mean - t_squared * a_error;
+    let spread = (half * half - square * constant).max(0.0).sqrt();
+    let interval = Interval { low: (half - spread) / square, high: (half + spread) / square };
+    Some(Comparison { value: a_mean / b_mean, interval, level, degrees_of_freedom })
 }
 
 /// The squared standard error of the mean.
@@ -138,6 +175,37 @@ mod tests {
         assert!(2.5706 < t && t < 2.7764, "t = {t}");
         assert!(found.interval.contains(0.0), "no difference is shown by so few values");
         assert_eq!(difference(&a, &summary(&[1.0]), 0.95), None);
+    }
+
+    #[test]
+    fn pairs_by_hand() {
+        // Differences 1, 2, 3: mean 2, variance 1, t(2) = 4.302653, half 4.302653 / sqrt 3 = 2.484138.
+        let pairs = [(11.0, 10.0), (32.0, 30.0), (23.0, 20.0)];
+        let found = paired_difference(&pairs, 0.95).unwrap();
+        check_close(found.value, 2.0);
+        check_close(found.interval.high, 4.484_138);
+        // Unpaired, the spread of 10, 20 and 30 hides that.
+        let [a, b] = [[11.0, 32.0, 23.0], [10.0, 30.0, 20.0]].map(|values| summary(&values));
+        assert!(difference(&a, &b, 0.95).unwrap().interval.high > 20.0);
+        assert_eq!(paired_difference(&pairs[..1], 0.95), None);
+    }
+
+    #[test]
+    fn the_ends_of_a_paired_ratio_solve_their_equation() {
+        // Means 365/3 and 350/3; sums of squares and products around them: 734/3, 1400/3 and 1010/3, of
+        // which half are variances and a third of those belongs to the mean. t(2)^2 = 18.51282.
+        let pairs = [(110.0, 100.0), (132.0, 130.0), (123.0, 120.0)];
+        let found = paired_ratio(&pairs, 0.95).unwrap();
+        check_close(found.value, 365.0 / 350.0);
+        for r in [found.interval.low, found.interval.high] {
+            let left = ((365.0 - r * 350.0) / 3.0_f64).powi(2);
+            let right = 18.512_82 * (734.0 - 2.0 * r * 1_010.0 + r * r * 1_400.0) / 18.0;
+            assert!((left - right).abs() < 1e-2, "{left} {right}");
+        }
+        // What is twice the other is so exactly.
+        let twice = paired_ratio(&[(20.0, 10.0), (60.0, 30.0)], 0.95);
+        assert!(twice.is_none_or(|it| (it.interval.high - 2.0).abs() < 1e-9));
+        assert_eq!(paired_ratio(&[(1.0, 0.0), (2.0, 0.0)], 0.95), None);
     }
 
     #[test]

@@ -85,7 +85,7 @@ pub(crate) struct Demo {
     args_conflicts_with_subcommands = true,
     disable_help_subcommand = true,
     subcommand_help_heading = "Experiments",
-    after_help = "Examples:\n  tidewire predict status-csma                     a built-in scenario\n  tidewire predict my.toml -n 30 --seed 7           more runs, another seed\n  tidewire predict my.toml --capture first.pcapng   and the frames of the first run\n  tidewire predict my.toml --require \"miss(status) < 1e-3\" --until-decided"
+    after_help = "Examples:\n  tidewire predict status-csma                     a built-in scenario\n  tidewire predict my.toml -n 30 --seed 7           more runs, another seed\n  tidewire predict my.toml --capture first.pcapng   and the frames of the first run\n  tidewire predict t1s-zone --differences medium    what each medium makes better or worse\n  tidewire predict my.toml --require \"miss(status) < 1e-3\" --until-decided"
 )]
 pub(crate) struct Predict {
     /// An experiment with a name of its own. (A scenario file of that name is written `./NAME`.)
@@ -98,7 +98,7 @@ pub(crate) struct Predict {
     pub(crate) run: RunOptions,
     /// Go on with an interrupted run folder, as its command line says.
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["scenario", "seed", "runs", "capture",
-        "figure", "plot", "require", "until_decided", "precision"])]
+        "figure", "plot", "differences", "require", "until_decided", "precision"])]
     pub(crate) resume: Option<PathBuf>,
     /// Also write the frames of the first run to this pcapng file.
     #[arg(long, value_name = "FILE")]
@@ -109,6 +109,9 @@ pub(crate) struct Predict {
     /// Also draw what a sweep found in plain characters.
     #[arg(long)]
     pub(crate) plot: bool,
+    /// Also hold each value of a key that varies against its first, run by run of one seed.
+    #[arg(long, value_name = "KEY")]
+    pub(crate) differences: Option<String>,
     #[command(flatten)]
     pub(crate) until: UntilOptions,
 }

@@ -4,6 +4,7 @@
 mod args;
 mod calendar;
 mod command;
+mod differences;
 mod exit;
 mod figure;
 mod host;

@@ -31,9 +31,21 @@ pub struct Paper {
     pub title: &'static str,
     /// How often what is repeated is, where nobody says it.
     pub repetitions: u64,
-    /// Reproduces it.
-    pub run: fn(&Options) -> Result<Reproduction, Impossible>,
+    /// Reproduces it, and tells how far its runs are where they take long.
+    pub run: fn(&Options, &mut Tell<'_>) -> Result<Reproduction, Impossible>,
 }
+
+/// How far the runs of a paper are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Progress {
+    /// How many were made.
+    pub done: u64,
+    /// Of how many.
+    pub of: u64,
+}
+
+/// Who is told how far the runs are.
+pub type Tell<'a> = dyn FnMut(Progress) + 'a;
 
 /// All of them, in the order in which they are listed.
 pub const PAPERS: [Paper; 4] =

@@ -115,6 +115,31 @@ fn a_difference_is_the_second_less_the_first() {
 }
 
 #[test]
+fn replications_of_one_seed_are_compared_pair_by_pair() {
+    // Differences 10, 11 and 12: 11 +- t(2) sqrt(1/3) = 4.3027 x 0.57735 = 2.484. The pairs lie in another
+    // order in the second.
+    let seeded = |means: &[f64], seeds: &[u64]| {
+        let mut samples = samples(means);
+        samples.iter_mut().zip(seeds).for_each(|(sample, seed)| sample.seed = *seed);
+        analyse(&samples, 0.95)
+    };
+    let first = seeded(&[100.0, 200.0, 300.0], &[7, 8, 9]);
+    let comparison = compare(&first, &seeded(&[211.0, 312.0, 110.0], &[8, 9, 7]), 0.95);
+    let delay = |comparison: &bench::compare::Comparison| {
+        let mut all = comparison.points[0].differences.iter();
+        all.find(|it| it.quantity == "delay.mean").unwrap().clone()
+    };
+    let (low, high) = delay(&comparison).interval.unwrap();
+    assert_eq!(comparison.points[0].pairs, Some(3));
+    assert!((low - 8.516).abs() < 1e-3 && (high - 13.484).abs() < 1e-3, "{low} {high}");
+    assert_eq!(delay(&comparison).verdict, Verdict::Higher);
+    // Of other seeds, nothing pairs, and the spread of 100 to 300 hides the difference.
+    let comparison = compare(&first, &seeded(&[211.0, 312.0, 110.0], &[8, 9, 10]), 0.95);
+    assert_eq!(comparison.points[0].pairs, None);
+    assert_eq!(delay(&comparison).verdict, Verdict::NoDifferenceShown);
+}
+
+#[test]
 fn points_without_a_twin_are_named() {
     let mut others = samples(&[1.0, 2.0]);
     for sample in &mut others {

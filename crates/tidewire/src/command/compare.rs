@@ -8,7 +8,7 @@ use crate::report::settings;
 use crate::runs::LEVEL;
 use crate::table::{Align, Table};
 use bench::analysis::{Report, analyse};
-use bench::compare::{Comparison, Difference, Verdict, compare};
+use bench::compare::{Comparison, Difference, PointComparison, Verdict, compare};
 use bench::folder::{self, Results};
 use bench::sample::{End, Line, Origin};
 use serde::Serialize;
@@ -102,7 +102,7 @@ fn tell(record: &Record<'_>, output: &Output) -> io::Result<()> {
     }
     let comparison = record.comparison;
     for point in &comparison.points {
-        output.line(format_args!("\n{}", settings(&point.settings)))?;
+        output.line(format_args!("\n{}{}", settings(&point.settings), paired(point)))?;
         let mut flow = "";
         for difference in &point.differences {
             if difference.flow != flow {
@@ -120,6 +120,14 @@ fn lonely(name: &str, points: &[BTreeMap<String, String>], output: &Output) -> i
     points
         .iter()
         .try_for_each(|point| output.line(format_args!("\nonly in {name}: {}", settings(point))))
+}
+
+/// Whether runs were compared pair by pair, and how many.
+pub(crate) fn paired(point: &PointComparison) -> String {
+    match point.pairs {
+        Some(pairs) => format!(", {pairs} pairs of runs, each of one seed"),
+        None => String::new(),
+    }
 }
 
 /// Every quantity of one flow.
@@ -145,7 +153,7 @@ fn table(flow: &str, differences: &[Difference], confidence: f64) -> Table {
 }
 
 /// The difference with half the width of its interval, which lies evenly around it.
-fn apart(found: &Difference) -> String {
+pub(crate) fn apart(found: &Difference) -> String {
     let half = found.interval.map(|(low, high)| (high - low) / 2.0);
     let unit = scale(found.unit, found.difference.abs().max(half.unwrap_or(0.0)));
     let number = |value: f64| significant(value / unit.each, 3);
@@ -155,7 +163,7 @@ fn apart(found: &Difference) -> String {
 }
 
 /// What a difference shows: its verdict, and the ratio with its interval where there is one.
-fn shown(found: &Difference) -> String {
+pub(crate) fn shown(found: &Difference) -> String {
     let verdict = found.verdict;
     match (verdict, found.ratio, found.ratio_interval) {
         (Verdict::Lower | Verdict::Higher, Some(ratio), Some((low, high))) => {

@@ -1,7 +1,7 @@
 //! One file per verb.
 
 mod advise;
-mod compare;
+pub(crate) mod compare;
 mod demo;
 mod dissect;
 mod doctor;

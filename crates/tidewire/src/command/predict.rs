@@ -7,7 +7,7 @@ use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::runs::{Findings, LEVEL, Outcome, Recording};
 use crate::study::{self, Chosen};
-use crate::{figure, host, interrupt, plot, quantity, sweep};
+use crate::{differences, figure, host, interrupt, plot, quantity, sweep};
 use anyhow::Context;
 use bench::run::{self, Ended, Goal, Look, Made, Plan, Watch, all_runs};
 use bench::sample::Sample;
@@ -31,6 +31,9 @@ pub(crate) fn run(options: &Predict, output: &Output) -> anyhow::Result<Exit> {
         return study::print(&chosen, output);
     }
     let stop = interrupt::install()?;
+    if let Some(key) = &options.differences {
+        differences::check(&chosen.study, key)?;
+    }
     prepare(options)?;
     if let Some(path) = &options.capture {
         capture(&chosen.study, path, stop)?;
@@ -100,18 +103,31 @@ fn carry_out(
     match (error, interrupted) {
         (Some(error), _) => Err(error),
         (None, true) => {
-            if let Some(folder) = &outcome.folder {
-                let folder = folder.display();
-                output.remark(format_args!(
-                    "interrupted; what was finished is kept: tidewire predict --resume {folder}"
-                ));
-            }
+            interrupted_at(chosen, options, &outcome, output);
             Ok(Exit::Interrupted)
         }
         (None, false) => Ok(match (outcome.exit(), ended) {
             (Exit::Ok, Some(ended)) if !ended.imprecise.is_empty() => Exit::Undecided,
             (exit, _) => exit,
         }),
+    }
+}
+
+/// How far an interrupted study came, and what becomes of that.
+fn interrupted_at(chosen: &Chosen, options: &Predict, outcome: &Outcome, output: &Output) {
+    let points = &outcome.report.points;
+    let finished: u64 = points.iter().map(|point| point.replications - point.incomplete).sum();
+    let planned = all_runs(&chosen.study, Plan { replications: None, jobs: 1 }).len();
+    // Where more runs are made until they are enough, nobody knows how many that is.
+    let is_counted = !options.until.until_decided && options.until.precision.is_none();
+    let of = if is_counted { format!(" of {planned}") } else { String::new() };
+    let begun = format!("interrupted: {finished}{of} runs are finished");
+    match &outcome.folder {
+        Some(folder) => output.remark(format_args!(
+            "{begun} and kept: tidewire predict --resume {}",
+            folder.display()
+        )),
+        None => output.remark(format_args!("{begun}, and nothing was saved (--no-save)")),
     }
 }
 
@@ -138,13 +154,16 @@ fn remark(ended: &Ended, options: &Predict, output: &Output) {
     }
 }
 
-/// The figures of a sweep.
+/// The differences and the figures of a sweep.
 fn show(
     chosen: &Chosen,
     options: &Predict,
     outcome: &Outcome,
     output: &Output,
 ) -> anyhow::Result<()> {
+    if let Some(key) = &options.differences {
+        differences::tell(&outcome.report, key, output)?;
+    }
     if options.figure.is_none() && !options.plot {
         return Ok(());
     }
@@ -223,7 +242,8 @@ fn goal(options: &Predict) -> Result<Option<Goal>, Failure> {
     }))
 }
 
-fn bar(runs: u64) -> ProgressBar {
+/// How far runs are, on a terminal.
+pub(super) fn bar(runs: u64) -> ProgressBar {
     let style = ProgressStyle::with_template("{bar:40} {pos} of {len} runs, {eta} to go")
         .unwrap_or_else(|_| ProgressStyle::default_bar());
     ProgressBar::new(runs).with_style(style)

@@ -53,6 +53,34 @@ fn a_slower_medium_shows_as_a_higher_delay() {
 }
 
 #[test]
+fn a_sweep_tells_what_each_value_changes_run_by_run_of_one_seed() {
+    let folder = tempfile::tempdir().unwrap();
+    let all = ["predict", "status-csma", "-n", "3", "--no-save", "--differences"];
+    let with = |more: &[&str]| run_in(folder.path(), &[&all[..], more].concat());
+    let output = with(&["background.load"]);
+    check_code(&output, 0);
+    let text = stdout(&output);
+    for value in ["30 %", "60 %"] {
+        let heading =
+            format!("background.load: {value} against 0 %, 3 pairs of runs, each of one seed");
+        assert!(text.contains(&heading), "{text}");
+    }
+    let told = with(&["background.load", "--json"]);
+    let all = records(&told);
+    let found = all.iter().find(|record| record["type"] == "differences").unwrap();
+    let against = found["differences"].as_array().unwrap();
+    assert_eq!(against.len(), 2);
+    assert_eq!((&against[0]["pairs"], &against[0]["other"]), (&3.into(), &"30 %".into()));
+    // More load, more delay: 60 % against none by far.
+    let delay = against[1]["differences"].as_array().unwrap();
+    let delay = delay.iter().find(|it| it["quantity"] == "delay.mean").unwrap();
+    assert!(delay["difference"].as_f64().unwrap() > 0.0, "{delay}");
+    let unknown = with(&["background.size"]);
+    check_code(&unknown, 2);
+    assert!(stderr(&unknown).contains("one of background.load"), "{}", stderr(&unknown));
+}
+
+#[test]
 fn a_run_that_was_cut_off_is_compared_and_said_to_be_incomplete() {
     let folder = tempfile::tempdir().unwrap();
     let run = predict(folder.path(), &["status-short"], "a");

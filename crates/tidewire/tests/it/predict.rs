@@ -171,7 +171,10 @@ fn an_interrupt_keeps_the_runs_that_were_made() {
     assert_eq!(child.wait().unwrap().code(), Some(130));
     let mut said = String::new();
     child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-    assert!(said.contains("what was finished is kept: tidewire predict --resume runs/"), "{said}");
+    assert!(
+        said.contains("of 300000 runs are finished and kept: tidewire predict --resume runs/"),
+        "{said}"
+    );
     let end = r#"{"type":"end","complete":false,"error":"interrupted"}"#;
     assert_eq!(told.last().map(String::as_str), Some(end));
     let results = bench::folder::read(&only_run(&folder.path().join("runs"))).unwrap();

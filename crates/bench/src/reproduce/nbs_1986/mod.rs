@@ -17,14 +17,14 @@ mod tests;
 
 use super::found::Found;
 use super::plot::Plot;
-use super::{Impossible, NotHere, Options, Paper, Reproduction, judge, row};
+use super::{Impossible, NotHere, Options, Paper, Progress, Reproduction, Tell, judge, row};
 use answers as a;
 use experiment::{
     BACKGROUND, Cell, Experiment, LONG, MOST_LOAD, Net, PERIOD, SHORT, TRIALS, World, loads,
 };
 use laboratory::{Laboratory, Statistic};
 use sensitivity::MESSAGES;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The paper.
 pub const PAPER: Paper = Paper {
@@ -128,12 +128,12 @@ pub fn figure(number: &str, options: &Options) -> Result<Plot, Impossible> {
     Ok(figures::of(&laboratory, figure)?)
 }
 
-fn run(options: &Options) -> Result<Reproduction, Impossible> {
+fn run(options: &Options, tell: &mut Tell<'_>) -> Result<Reproduction, Impossible> {
     if options.messages < FEWEST {
         return Err(Impossible::TooFew { asked: options.messages, fewest: FEWEST });
     }
     let mut laboratory = Laboratory::of_built_in(options.clone())?;
-    prepare(&mut laboratory)?;
+    prepare(&mut laboratory, tell)?;
     let inputs = laboratory.inputs();
     let outcomes =
         judge(row::parse(&ROWS.concat())?, &inputs, |source| obtain(&laboratory, source));
@@ -153,17 +153,36 @@ fn aside(replications: u64) -> u64 {
 
 /// Makes all runs: as drawn, what rests on the reading of the profile, and, a third as often, with a load
 /// that counts messages and what the cross-over rests on.
-fn prepare(laboratory: &mut Laboratory) -> Result<(), NotHere> {
-    let replications = laboratory.options.messages;
-    laboratory.prepare(&all_cells(World::DRAWN), replications)?;
-    laboratory.prepare(&all_cells(MESSAGES), aside(replications))?;
-    for model in 1..laboratory.count() {
-        laboratory.prepare(&of_reading(World { model, ..World::DRAWN }), replications)?;
+fn prepare(laboratory: &mut Laboratory, tell: &mut Tell<'_>) -> Result<(), NotHere> {
+    let plan = plan(laboratory);
+    let mut all = BTreeMap::new();
+    for (cells, replications) in &plan {
+        for cell in cells {
+            let most = all.entry(*cell).or_insert(0);
+            *most = (*replications).max(*most);
+        }
     }
-    for (_, world) in sensitivity::worlds(laboratory) {
-        laboratory.prepare(&sensitivity::cells(world), aside(replications))?;
+    let (mut done, of) = (0, all.values().sum());
+    tell(Progress { done, of });
+    for (cells, replications) in plan {
+        laboratory.prepare_and_tell(&cells, replications, &mut || {
+            done += 1;
+            tell(Progress { done, of });
+        })?;
     }
     Ok(())
+}
+
+/// Which cells are run, and how often each.
+fn plan(laboratory: &Laboratory) -> Vec<(Vec<Cell>, u64)> {
+    let replications = laboratory.options.messages;
+    let mut plan =
+        vec![(all_cells(World::DRAWN), replications), (all_cells(MESSAGES), aside(replications))];
+    let readings = 1..laboratory.count();
+    plan.extend(readings.map(|model| (of_reading(World { model, ..World::DRAWN }), replications)));
+    let worlds = sensitivity::worlds(laboratory).into_iter();
+    plan.extend(worlds.map(|(_, world)| (sensitivity::cells(world), aside(replications))));
+    plan
 }
 
 /// Every cell of every figure.

@@ -65,6 +65,18 @@ fn it_does_not_matter_how_many_runs_are_made_at_a_time() {
 }
 
 #[test]
+fn it_is_told_how_far_the_runs_are_from_none_to_all() {
+    let mut laboratory = laboratory(&built_in(), 1, 3, 2);
+    let mut told = Vec::new();
+    prepare(&mut laboratory, &mut |progress| told.push(progress)).unwrap();
+    let of = told[0].of;
+    // Two networks, three experiments and 15 loads; a load that counts messages at least three times.
+    assert!(of > 2 * 3 * 15 * (1 + 3), "{of}");
+    let expected: Vec<Progress> = (0..=of).map(|done| Progress { done, of }).collect();
+    assert_eq!(told, expected);
+}
+
+#[test]
 fn runs_that_are_made_later_are_those_that_would_have_been_made_at_once() {
     let cells = [cell(Experiment::Status, Net::CsmaCd, 50)];
     let mut later = laboratory(&built_in(), 4, 20, 2);

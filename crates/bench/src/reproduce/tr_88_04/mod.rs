@@ -12,7 +12,7 @@ mod laboratory;
 mod tests;
 
 use super::found::Found;
-use super::{Impossible, NotHere, Options, Paper, Reproduction, judge, row};
+use super::{Impossible, NotHere, Options, Paper, Reproduction, Tell, judge, row};
 use crate::scenario::Medium;
 use crate::transfer::curves::{self, IsModel};
 use crate::transfer::{
@@ -104,7 +104,7 @@ fn bus(figure: fn(&Medium) -> f64) -> Result<Found, NotHere> {
     Ok(Found::exact(figure(&point.scenario.medium)))
 }
 
-fn run(options: &Options) -> Result<Reproduction, Impossible> {
+fn run(options: &Options, _: &mut Tell<'_>) -> Result<Reproduction, Impossible> {
     let mut laboratory = Laboratory::of_built_in(options.clone())?;
     laboratory.prepare(&curves::trials(&T1S));
     let inputs = laboratory.inputs();

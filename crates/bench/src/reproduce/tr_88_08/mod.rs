@@ -14,7 +14,7 @@ mod ship;
 mod tests;
 
 use super::found::Found;
-use super::{Impossible, NotHere, Options, Paper, Reproduction, judge, row};
+use super::{Impossible, NotHere, Options, Paper, Reproduction, Tell, judge, row};
 use configuration as was;
 use laboratory::{LONGEST_FRAME, LONGEST_MESSAGE, Laboratory, Machine};
 use std::collections::BTreeSet;
@@ -85,7 +85,7 @@ const SOURCES: [(&str, Source); 47] = [
     ("monitor-history-shortest", |l| was::monitor(l.monitor(), |m| m.samples * 0.01)),
 ];
 
-fn run(options: &Options) -> Result<Reproduction, Impossible> {
+fn run(options: &Options, _: &mut Tell<'_>) -> Result<Reproduction, Impossible> {
     let mut laboratory = Laboratory::of_built_in(options.clone())?;
     let inputs = laboratory.inputs();
     let outcomes = judge(row::parse(ROWS)?, &inputs, |source| obtain(&mut laboratory, source));

@@ -177,6 +177,7 @@ fn value(criterion: Criterion, values: &Summary, judged: u64, level: f64) -> Str
         level,
         n: values.count(),
         values: *values,
+        each: Vec::new(),
     })
 }
 

@@ -8,11 +8,13 @@ mod traffic;
 
 pub(super) use lines::figure;
 
+use super::predict::bar as bar_of;
 use crate::args::{Format, Reproduce};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use bench::reproduce::summary::summarise;
-use bench::reproduce::{self, Impossible, Options, PAPERS, Paper};
+use bench::reproduce::{self, Impossible, Options, PAPERS, Paper, Progress, Reproduction};
+use indicatif::ProgressBar;
 use monitor::monitor;
 use serde_json::json;
 use std::io;
@@ -33,7 +35,8 @@ pub(crate) fn run(arguments: &Reproduce, output: &Output) -> anyhow::Result<Exit
     }
     let messages = arguments.runs.unwrap_or(paper.repetitions);
     let options = Options { seed: arguments.seed, messages, monitor: Some(monitor()?) };
-    let reproduction = (paper.run)(&options).map_err(|error| impossible(name, &error))?;
+    let reproduction = carry_out(&paper, &options, &output);
+    let reproduction = reproduction.map_err(|error| impossible(name, &error))?;
     let drawn = match &arguments.figures {
         Some(folder) => figures::draw(&paper, &options, &reproduction, folder)?,
         None => Vec::new(),
@@ -48,6 +51,23 @@ pub(crate) fn run(arguments: &Reproduce, output: &Output) -> anyhow::Result<Exit
         output.remark(format_args!("{} written", path.display()));
     }
     Ok(Exit::Ok)
+}
+
+/// Makes all runs; how far they are is shown on a terminal.
+fn carry_out(
+    paper: &Paper,
+    options: &Options,
+    output: &Output,
+) -> Result<Reproduction, Impossible> {
+    let mut shown = ProgressBar::hidden();
+    let result = (paper.run)(options, &mut |Progress { done, of }| {
+        if done == 0 && output.draws_progress() {
+            shown = bar_of(of);
+        }
+        shown.set_position(done);
+    });
+    shown.finish_and_clear();
+    result
 }
 
 fn impossible(name: &str, error: &Impossible) -> Failure {
