@@ -443,13 +443,15 @@ impl Checker<'_, '_> {
     /// There must be such a bus.
     fn token_bus(&mut self) {
         self.answer_at_once();
-        let Some(bus) = self.scenario.medium.bus(Vec::new()) else { return };
+        let ends = self.scenario.medium.length().map(|(length, _)| vec![0.0, length.metres()]);
+        let Some(bus) = self.scenario.medium.bus(ends.unwrap_or_default()) else { return };
         let Err(invalid) = token_bus::TokenBus::new(bus) else { return };
         let path = match invalid {
             token_bus::Invalid::Holding => "medium.holding-time",
             token_bus::Invalid::Windows => "medium.maintenance",
             token_bus::Invalid::Retries => "medium.request-with-response.retries",
             token_bus::Invalid::Position
+            | token_bus::Invalid::Slot { .. }
             | token_bus::Invalid::Station
             | token_bus::Invalid::Speed
             | token_bus::Invalid::Queue => "medium.length",

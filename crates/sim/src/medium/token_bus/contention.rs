@@ -8,7 +8,9 @@
 //! claims a lost token.
 //!
 //! Not modelled: that colliding answers are heard as one, and the random bits that come after those of
-//! the address: of stations of one address the first is taken.
+//! the address: there are exactly 24 passes of a claim, and of stations of one address the first is taken.
+//! Claimants begin together, however far apart they noticed that the token was lost; so only the claim of
+//! the winner is reckoned.
 
 use crate::medium::rotation::Picos;
 use wire::addr::Mac;

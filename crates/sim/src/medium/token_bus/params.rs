@@ -19,6 +19,8 @@ const FIELDS_OCTETS: u64 = 1 + 1 + 12 + 4 + 1;
 pub(super) const ADDRESS_OCTETS: usize = 6;
 /// The shortest preamble.
 const PREAMBLE: Duration = Duration::from_micros(2);
+/// The longest slot time, in octets: 13 bits.
+const MOST_SLOT_OCTETS: u128 = 8_191;
 /// FC to FCS may have 8,191 octets, of which 17 are not data (IEEE 802.4; RFC 1042).
 const MAXIMUM_DATA_OCTETS: usize = 8_191 - 17;
 
@@ -123,9 +125,14 @@ impl Params {
     #[must_use]
     pub fn slot_time(&self) -> Duration {
         let there = self.longest_way().saturating_add(self.station_delay);
-        let octet = 8_000_000_000_u128.div_ceil(u128::from(self.rate.bits_per_second()).max(1));
+        let octet = self.octet_nanos();
         let nanos = (2 * there.as_nanos()).div_ceil(octet) * octet;
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+
+    /// How long an octet lasts, rounded up to a nanosecond.
+    fn octet_nanos(&self) -> u128 {
+        8_000_000_000_u128.div_ceil(u128::from(self.rate.bits_per_second()).max(1))
     }
 
     /// Checks that there can be such a bus.
@@ -139,6 +146,10 @@ impl Params {
         let head_end = self.head_end.iter().map(|head_end| &head_end.position_metres);
         if !self.positions_metres.iter().chain(head_end).all(on_cable) {
             return Err(Invalid::Position);
+        }
+        let octets = self.slot_time().as_nanos() / self.octet_nanos();
+        if octets > MOST_SLOT_OCTETS {
+            return Err(Invalid::Slot { octets });
         }
         let maintained = self.maintenance.map(|it| it.tokens_between_windows);
         let joins = self.changes.iter().any(|change| change.kind == Kind::Join);
@@ -176,6 +187,12 @@ pub enum Invalid {
     Speed,
     /// No frame of class 6 may ever be begun.
     Holding,
+    /// A slot time, which has the longest way and a station's delay in it twice, that is longer than the
+    /// standard counts.
+    Slot {
+        /// In octets.
+        octets: u128,
+    },
     /// A request that is sent again more often than the standard's counter counts.
     Retries,
     /// Stations without room for a frame.
@@ -189,6 +206,13 @@ pub enum Invalid {
 impl fmt::Display for Invalid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Slot { octets } => {
+                return write!(
+                    f,
+                    "a slot, the longest way and the station's delay twice, has {octets} octets; \
+                     {MOST_SLOT_OCTETS} are the most"
+                );
+            }
             Self::Position => "a place on the cable is not a number of metres from its end",
             Self::Speed => "the signal's speed is not a positive number",
             Self::Holding => "the token may not be held long enough for any frame",
@@ -228,6 +252,8 @@ mod tests {
         assert_eq!(bad(|bus| bus.positions_metres[1] = -1.0), Invalid::Position);
         assert_eq!(bad(|bus| bus.queue_frames = 0), Invalid::Queue);
         assert_eq!(bad(|bus| bus.service = Service::HoldingTime(Duration::ZERO)), Invalid::Holding);
+        // 655 km there and back are 6,550 us, and 8 octets of delay 6.4 us: 8,196 octets of 800 ns.
+        assert_eq!(bad(|bus| bus.positions_metres[1] = 655_000.0), Invalid::Slot { octets: 8_196 });
         let head_end = HeadEnd { position_metres: f64::NAN, delay: Duration::ZERO };
         let params = Params { head_end: Some(head_end), ..good.clone() };
         assert_eq!(params.check(), Err(Invalid::Position));

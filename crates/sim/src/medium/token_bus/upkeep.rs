@@ -1,6 +1,7 @@
 //! How the logical ring is kept: who comes, who leaves, and what is done about those who fail.
 //!
-//! Not modelled: a station that fails while it mends the ring, answers that are lost, and a token that
+//! Not modelled: claimants of a lost token that begin apart (each hears the silence at its own time), a
+//! claim of other than 24 passes, a station that fails while it mends the ring, answers that are lost, and a token that
 //! is lost twice at once.
 
 use super::contention::{Answerer, Outcome, Times};
