@@ -133,12 +133,14 @@ fn figure(report: &Report, seed: u64, kind: &Kind, across: &Across, flows: &[&st
             (1, rest) => rest.to_owned(),
             (_, rest) => format!("{}, {rest}", flows[number]),
         };
-        drawn.push(Series { name, kin: kin % MOST_SERIES, mark: Mark::PointsOnLine, points });
+        // Between values that are no numbers there is nothing to be joined.
+        let mark = if across.legend.is_some() { Mark::Points } else { Mark::PointsOnLine };
+        drawn.push(Series { name, kin: kin % MOST_SERIES, mark, points });
     }
     let of = if flows.len() == 1 { format!(" of {}", flows[0]) } else { String::new() };
     let unit = if shown.unit.is_empty() { "1" } else { shown.unit };
     Figure {
-        title: format!("{}: {}{of}", report.title, kind.title),
+        title: format!("{}{of}", kind.title),
         caption: caption(report, seed, kind, across),
         reference: None,
         x: across.axis.clone(),
@@ -154,7 +156,8 @@ fn caption(report: &Report, seed: u64, kind: &Kind, across: &Across) -> String {
     let n = if least == most { format!("{least}") } else { format!("{least} to {most}") };
     let legend = across.legend.iter().map(|legend| format!(" {legend}."));
     format!(
-        "Simulated. {}, n = {n} runs at each point, seed {seed}; intervals: {}.{}",
+        "{}. Simulated. {}, n = {n} runs at each point, seed {seed}; intervals: {}.{}",
+        report.title.trim_end_matches('.'),
         kind.about,
         level(report.level),
         legend.collect::<String>()
@@ -274,6 +277,8 @@ mod tests {
         let ys: Vec<f64> = figure.series[0].points.iter().map(|point| point.y).collect();
         assert!((ys[0] - 108.2).abs() < 1e-9 && (ys[1] - 268.2).abs() < 1e-9, "{ys:?}");
         assert_eq!(figure.series[0].points[1].x, 300.0);
+        assert_eq!(figure.title, "mean delay (of requests: response)");
+        assert!(figure.caption.starts_with("sizes. Simulated. "), "{}", figure.caption);
         assert!(figure.caption.contains("n = 2 runs at each point, seed 7; intervals: 95 %"));
         // No miss in 20 messages: at most 1 - 0.025^(1/20) = 0.168.
         let miss = drawn[2].figure.series[0].points[0];
@@ -291,5 +296,6 @@ mod tests {
         assert_eq!(figure.x.name, "point");
         assert!(figure.caption.contains("2: medium t1s (length 5 m)"), "{}", figure.caption);
         assert_eq!(figure.series.len(), 2);
+        assert!(figure.series.iter().all(|series| series.mark == Mark::Points));
     }
 }

@@ -132,10 +132,15 @@ impl Range {
 
     /// From zero, unless there is something below it, to the tick that no value exceeds.
     fn over(axis: &Axis, values: impl Iterator<Item = f64>) -> Self {
+        let mut all_whole = true;
         let finite = values.filter(|value| value.is_finite());
-        let (low, high) =
-            finite.fold((0.0_f64, 0.0_f64), |(low, high), v| (low.min(v), high.max(v)));
-        let step = step(high - low);
+        let (low, high) = finite.fold((0.0_f64, 0.0_f64), |(low, high), value| {
+            all_whole &= value.fract().abs() < f64::EPSILON;
+            (low.min(value), high.max(value))
+        });
+        // Whole numbers have no ticks between them.
+        let least = if all_whole { 1.0 } else { 0.0 };
+        let step = step(high - low).max(least);
         let (low, high) = ((low / step).floor() * step, (high / step).ceil() * step);
         let label = format!("{} ({})", axis.name, axis.unit);
         let high = if high > low { high } else { low + step };
@@ -234,6 +239,9 @@ mod tests {
         assert_eq!(range.to_string(), "difference (us) from -4 to 8 by 2");
         let range = Range::over(&axis, [40.0].into_iter());
         assert_eq!(range.to_string(), "difference (us) from 0 to 40 by 5");
+        // Whole numbers, such as those of points, have no ticks between them.
+        let range = Range::over(&axis, [1.0, 2.0, 4.0].into_iter());
+        assert_eq!(range.to_string(), "difference (us) from 0 to 4 by 1");
     }
 
     #[test]

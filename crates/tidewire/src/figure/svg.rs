@@ -30,6 +30,10 @@ mod drawing {
     const WIDTH: f64 = 860.0;
     const HEIGHT: f64 = 520.0;
     const FONT: &str = "DejaVu Sans, Verdana, sans-serif";
+    const TITLE_SIZE: u32 = 16;
+    const LEAST_TITLE_SIZE: u32 = 9;
+    /// How far a point and its interval reach beyond their place.
+    const ROOM: f64 = 8.0;
     const CAPTION_SIZE: u32 = 12;
     const CAPTION_LINE: f64 = 17.0;
     const MARGIN: f64 = 20.0;
@@ -48,7 +52,7 @@ mod drawing {
             .with_height(HEIGHT)
             .with_font_family(FONT)
             .with_title(literal(&scene.title))
-            .with_title_size(16)
+            .with_title_size(title_size(&scene.title))
             .with_x_label(literal(label))
             .with_x_axis_min(*low)
             .with_x_axis_max(*high)
@@ -64,6 +68,7 @@ mod drawing {
             Scale::Logarithmic => layout.with_log_y(),
         };
         let mut drawn = render_multiple(plots, layout);
+        drawn.elements.iter_mut().for_each(make_room);
         drawn.height += CAPTION_LINE / 2.0;
         for line in lines(&scene.caption) {
             drawn.height += CAPTION_LINE;
@@ -80,6 +85,22 @@ mod drawing {
         }
         drawn.height += CAPTION_LINE / 2.0;
         accessible(scene, &SvgBackend::new().with_pretty(true).render_scene(&drawn))
+    }
+
+    /// Where drawing is cut off at the axes, points that lie on them are still drawn whole.
+    fn make_room(primitive: &mut Primitive) {
+        if let Primitive::ClipStart { x, y, width, height, .. } = primitive {
+            *x -= ROOM;
+            *y -= ROOM;
+            *width += 2.0 * ROOM;
+            *height += 2.0 * ROOM;
+        }
+    }
+
+    /// The size of a title of so many characters, at about 0.56 of it each, that fits.
+    fn title_size(title: &str) -> u32 {
+        let fits = WIDTH / (0.56 * title.chars().count().max(1) as f64);
+        (fits as u32).clamp(LEAST_TITLE_SIZE, TITLE_SIZE)
     }
 
     fn plots(layer: &Layer, upwards: &Range) -> Vec<Plot> {
@@ -195,6 +216,7 @@ mod drawing {
 mod tests {
     use super::*;
     use crate::figure::tests::example;
+    use crate::figure::{Figure, Point, Series};
 
     #[test]
     fn the_document_is_named_and_described_and_says_every_series() {
@@ -207,6 +229,39 @@ mod tests {
             assert!(svg.contains(text), "{text} is missing");
         }
         assert!(svg.contains("<g clip-path=\"url(#kuva-clip-0)\">"));
+    }
+
+    #[test]
+    fn a_long_title_is_written_smaller() {
+        let size = |title: String| {
+            let svg = draw(&Scene::of(&Figure { title: title.clone(), ..example() }));
+            let before = svg.find(&format!(">{title}</text>")).expect("the title is drawn");
+            let tag = &svg[svg[..before].rfind("<text").unwrap()..before];
+            let digits = tag.split("font-size=\"").nth(1).unwrap();
+            digits.split('"').next().unwrap().parse::<u32>().unwrap()
+        };
+        // 860 / (0.56 x 100) = 15.4, and with 120 characters 12.8.
+        assert_eq!([20, 100, 120].map(|count| size("m".repeat(count))), [16, 15, 12]);
+    }
+
+    #[test]
+    fn points_on_an_axis_are_drawn_whole() {
+        let points = vec![Point::exact(0.0, 0.0), Point::exact(10.0, 10.0)];
+        let series = Series { points, ..example().series[1].clone() };
+        let svg = draw(&Scene::of(&Figure { series: vec![series], ..example() }));
+        let number = |tag: &str, name: &str| {
+            let value = tag.split(&format!(" {name}=\"")).nth(1).unwrap();
+            value.split('"').next().unwrap().parse::<f64>().unwrap()
+        };
+        let clip = svg.split("<clipPath").nth(1).unwrap();
+        let (x, width) = (number(clip, "x"), number(clip, "width"));
+        let within = svg.split("<g clip-path").nth(1).unwrap().split("</g>").next().unwrap();
+        let centres: Vec<f64> =
+            within.split("<circle").skip(1).map(|tag| number(tag, "cx")).collect();
+        // Both have a radius of 4, and lie on the ends of the axis.
+        assert_eq!(centres.len(), 2);
+        assert!((x..=x + width).contains(&(centres[0] - 4.0)), "{x} {centres:?}");
+        assert!((x..=x + width).contains(&(centres[1] + 4.0)), "{x} {width} {centres:?}");
     }
 
     #[test]
