@@ -4,6 +4,7 @@
 mod advise;
 mod codes;
 mod compare;
+mod dashboard;
 mod demo;
 mod dissect;
 mod doctor;

@@ -9,14 +9,21 @@ use std::process::{Child, Command, Stdio};
 const SECOND: u64 = 1_000_000_000;
 
 /// A meter whose first interval of 10 s holds two DTs of 128 octets, and a third came after it.
-struct Watched {
+pub(crate) struct Watched {
     child: Child,
-    address: String,
+    pub(crate) address: String,
 }
 
 impl Watched {
-    fn start() -> Self {
-        let mut child = command(&["watch", "-r", "-", "--json", "--metrics", "127.0.0.1:0"])
+    pub(crate) fn start() -> Self {
+        let frames = [(0, data(0)), (SECOND, data(1)), (10 * SECOND, data(2))];
+        Self::of(&capture(&frames), "10 s")
+    }
+
+    /// Of a capture of more than one interval, in a pipe that stays open.
+    pub(crate) fn of(octets: &[u8], interval: &str) -> Self {
+        let arguments = ["watch", "-r", "-", "--json", "--measure", interval];
+        let mut child = command(&[&arguments[..], &["--metrics", "127.0.0.1:0"]].concat())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -26,9 +33,8 @@ impl Watched {
         let line = said.next().unwrap().unwrap();
         let address = line.strip_prefix("metrics at http://").unwrap();
         let address = address.strip_suffix("/metrics").unwrap().to_owned();
-        let frames = [(0, data(0)), (SECOND, data(1)), (10 * SECOND, data(2))];
         let stdin = child.stdin.as_mut().unwrap();
-        stdin.write_all(&capture(&frames)).unwrap();
+        stdin.write_all(octets).unwrap();
         stdin.flush().unwrap();
         let mut first = String::new();
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut first).unwrap();
@@ -45,7 +51,7 @@ impl Watched {
         (head.to_owned(), body.to_owned())
     }
 
-    fn scrape(&self, accept: &str) -> (String, String) {
+    pub(crate) fn scrape(&self, accept: &str) -> (String, String) {
         self.ask(&format!("GET /metrics HTTP/1.1\r\nHost: x\r\nAccept: {accept}\r\n\r\n"))
     }
 }
