@@ -22,7 +22,7 @@ pub use readings::origin;
 pub use trace::{Passage, trace};
 
 use super::found::Found;
-use super::{Impossible, NotHere, Options, Paper, Reproduction, judge, row};
+use super::{Impossible, NotHere, Options, Paper, Reproduction, Tell, judge, row};
 use answers::SOURCES;
 use plan::Host;
 use readings::Readings;
@@ -54,7 +54,7 @@ struct Laboratory {
     stations: Stations,
 }
 
-fn run(options: &Options) -> Result<Reproduction, Impossible> {
+fn run(options: &Options, _: &mut Tell<'_>) -> Result<Reproduction, Impossible> {
     if options.messages < FEWEST {
         return Err(Impossible::TooFew { asked: options.messages, fewest: FEWEST });
     }

@@ -70,7 +70,7 @@ fn the_meter_reads_the_volumes_of_table_4_but_for_what_no_trace_can_have() {
 #[test]
 fn only_cells_that_contradict_others_or_their_formula_differ() {
     let options = Options { seed: 1, messages: 2, monitor: None };
-    let reproduction = run(&options).unwrap();
+    let reproduction = run(&options, &mut |_| ()).unwrap();
     let differ: Vec<&str> = reproduction
         .outcomes
         .iter()
