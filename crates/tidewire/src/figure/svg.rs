@@ -68,7 +68,9 @@ mod drawing {
             Scale::Logarithmic => layout.with_log_y(),
         };
         let mut drawn = render_multiple(plots, layout);
-        drawn.elements.iter_mut().for_each(make_room);
+        for primitive in &drawn.elements {
+            make_room(primitive, &mut drawn.defs);
+        }
         drawn.height += CAPTION_LINE / 2.0;
         for line in lines(&scene.caption) {
             drawn.height += CAPTION_LINE;
@@ -87,13 +89,20 @@ mod drawing {
         accessible(scene, &SvgBackend::new().with_pretty(true).render_scene(&drawn))
     }
 
-    /// Where drawing is cut off at the axes, points that lie on them are still drawn whole.
-    fn make_room(primitive: &mut Primitive) {
-        if let Primitive::ClipStart { x, y, width, height, .. } = primitive {
-            *x -= ROOM;
-            *y -= ROOM;
-            *width += 2.0 * ROOM;
-            *height += 2.0 * ROOM;
+    /// Where drawing is cut off at the axes, points that lie on them are still drawn whole. The region stands
+    /// in the definitions of the document.
+    fn make_room(primitive: &Primitive, definitions: &mut [String]) {
+        let Primitive::ClipStart { id, x, y, width, height } = primitive else { return };
+        let begins = format!("<clipPath id=\"{id}\">");
+        let ours = definitions.iter_mut().filter(|definition| definition.starts_with(&begins));
+        for definition in ours {
+            *definition = format!(
+                "{begins}<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/></clipPath>",
+                x - ROOM,
+                y - ROOM,
+                width + 2.0 * ROOM,
+                height + 2.0 * ROOM
+            );
         }
     }
 
@@ -254,8 +263,7 @@ mod tests {
             value.split('"').next().unwrap().parse::<f64>().unwrap()
         };
         let clip = svg.split("<clipPath").nth(1).unwrap();
-        // The drawing's numbers have two digits behind the point.
-        let (x, width) = (number(clip, "x") - 0.01, number(clip, "width") + 0.02);
+        let (x, width) = (number(clip, "x"), number(clip, "width"));
         let within = svg.split("<g clip-path").nth(1).unwrap().split("</g>").next().unwrap();
         let centres: Vec<f64> =
             within.split("<circle").skip(1).map(|tag| number(tag, "cx")).collect();
