@@ -123,6 +123,7 @@ impl fmt::Display for Setting {
                 Retransmit::First => "first",
                 Retransmit::All => "all",
                 Retransmit::Selective => "selective",
+                Retransmit::Early => "early",
             }),
         }
     }

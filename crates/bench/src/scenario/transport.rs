@@ -117,6 +117,8 @@ pub enum Retransmit {
     All,
     /// The first, and at once each further one at which the AK stops.
     Selective,
+    /// The same, and before T1 where AKs that repeat one tell of a loss.
+    Early,
 }
 
 impl Transport {
@@ -147,6 +149,7 @@ impl Transport {
                 tp4::Retransmission::First => Retransmit::First,
                 tp4::Retransmission::All => Retransmit::All,
                 tp4::Retransmission::Selective => Retransmit::Selective,
+                tp4::Retransmission::Early => Retransmit::Early,
             },
             timer: match lan.retransmission_timer {
                 tp4::RetransmissionTimer::Fixed => Timer::Fixed,
@@ -191,6 +194,7 @@ impl Transport {
                 Retransmit::First => tp4::Retransmission::First,
                 Retransmit::All => tp4::Retransmission::All,
                 Retransmit::Selective => tp4::Retransmission::Selective,
+                Retransmit::Early => tp4::Retransmission::Early,
             },
             retransmission_timer: match self.timer {
                 Timer::Fixed => tp4::RetransmissionTimer::Fixed,
@@ -263,7 +267,12 @@ impl Read for Timer {
 
 impl Read for Retransmit {
     fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
-        let words = [("first", Self::First), ("all", Self::All), ("selective", Self::Selective)];
+        let words = [
+            ("first", Self::First),
+            ("all", Self::All),
+            ("selective", Self::Selective),
+            ("early", Self::Early),
+        ];
         pick(&String::read(value, problems)?, value.span(), "retransmission", &words, problems)
     }
 }

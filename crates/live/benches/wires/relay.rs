@@ -55,6 +55,7 @@ fn goodput(wires: &[Namespaces; 2], loss: f64, rounds: usize) {
                 &mut || kernel_tcp(&ends, &[], 2).map_or(f64::NAN, |gbits| gbits * 1e3),
                 &mut || class4(3),
                 &mut || class4(4),
+                &mut || class4(6),
             ],
         );
         done.store(true, Ordering::Relaxed);
@@ -68,7 +69,7 @@ fn goodput(wires: &[Namespaces; 2], loss: f64, rounds: usize) {
         "  {:.1} % of frames lost each way; in fact {share:.3} %, of {received}; {unmeant} dropped beside",
         loss * 100.0
     );
-    let programs = ["iperf3, kernel TCP", policy(3).0, policy(4).0];
+    let programs = ["iperf3, kernel TCP", policy(3).0, policy(4).0, policy(6).0];
     for (name, own) in programs.iter().zip(&figures) {
         let over = spread(ratios(own, &figures[0]), 2);
         println!("    {name:<20} {:<26} over TCP {over}", spread(own.clone(), 0));

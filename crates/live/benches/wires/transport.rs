@@ -355,12 +355,14 @@ fn trips(names: &[String; 2], rounds: usize) {
 }
 
 /// What is sent again when, and T1 in milliseconds, or the first T1.
-const POLICIES: [(&str, Retransmission, RetransmissionTimer, u64); 5] = [
+const POLICIES: [(&str, Retransmission, RetransmissionTimer, u64); 7] = [
     ("first, 20 ms", Retransmission::First, RetransmissionTimer::Fixed, 20),
     ("all, 20 ms", Retransmission::All, RetransmissionTimer::Fixed, 20),
     ("selective, 20 ms", Retransmission::Selective, RetransmissionTimer::Fixed, 20),
     ("selective, 2 ms", Retransmission::Selective, RetransmissionTimer::Fixed, 2),
     ("selective, adaptive", Retransmission::Selective, RetransmissionTimer::Adaptive, 20),
+    ("early, 20 ms", Retransmission::Early, RetransmissionTimer::Fixed, 20),
+    ("early, 2 ms", Retransmission::Early, RetransmissionTimer::Fixed, 2),
 ];
 
 pub(crate) fn policy(place: usize) -> (&'static str, Params) {

@@ -71,7 +71,12 @@ fn transfer(transport: &Params, seed: u64) -> (Duration, u64, u64) {
 }
 
 fn cases() -> impl Iterator<Item = (u16, Retransmission, u64)> {
-    let policies = [Retransmission::First, Retransmission::All, Retransmission::Selective];
+    let policies = [
+        Retransmission::First,
+        Retransmission::All,
+        Retransmission::Selective,
+        Retransmission::Early,
+    ];
     let worlds = (1..=5).flat_map(move |seed| policies.map(|policy| (policy, seed)));
     worlds.flat_map(|(policy, seed)| [15, 256].map(|window| (window, policy, seed)))
 }

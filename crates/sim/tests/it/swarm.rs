@@ -68,8 +68,12 @@ pub(crate) fn transport(draw: &mut Stream) -> Params {
         acknowledge_every: 1 + draw.below(4) as u16,
         acknowledgement_delay: ms(1 + draw.below(10)),
         retransmission_time: ms(30 + draw.below(40)),
-        retransmission: [Retransmission::First, Retransmission::All, Retransmission::Selective]
-            [draw.below(3) as usize],
+        retransmission: [
+            Retransmission::First,
+            Retransmission::All,
+            Retransmission::Selective,
+            Retransmission::Early,
+        ][draw.below(4) as usize],
         retransmission_timer: [RetransmissionTimer::Fixed, RetransmissionTimer::Adaptive]
             [draw.below(2) as usize],
         concatenate: draw.chance(0.5),

@@ -126,7 +126,8 @@ fn params([first, second]: [u8; 2]) -> Params {
             _ => RetransmissionTimer::Adaptive,
         },
         retransmission: match first >> 5 & 3 {
-            0 | 1 => Retransmission::First,
+            0 => Retransmission::First,
+            1 => Retransmission::Early,
             2 => Retransmission::All,
             _ => Retransmission::Selective,
         },

@@ -154,6 +154,8 @@ impl Connection {
             self.confirmed(cx, confirmation);
         }
         let credit = u32::from(ak.credit);
+        let is_same = (ak.next, subsequence, credit) == self.send.latest();
+        let repeats = is_same && self.send.outstanding() > 0;
         let Acknowledged::InSequence { newly, opened, news, trip } =
             self.send.acknowledge(ak.next, subsequence, credit)
         else {
@@ -161,6 +163,10 @@ impl Connection {
             return;
         };
         self.acknowledged(cx, newly, trip);
+        // One that confirms our own AK answers that, and no DT.
+        if self.repeats.heard(repeats && confirmation.is_none()) {
+            self.send_early(cx);
+        }
         self.blocked &= !opened;
         let sent = self.transmit(cx);
         let owed = match news {
@@ -268,6 +274,14 @@ impl Connection {
 
     pub(super) const fn header(&self) -> (Format, Reference) {
         (self.format(), self.remote)
+    }
+
+    /// The AKs tell that the first DT outstanding was lost, before T1 does.
+    fn send_early(&mut self, cx: &mut Context<'_>) {
+        let transmissions = self.send.oldest_transmissions().unwrap_or(0);
+        if cx.params.retransmission.before_t1(transmissions) && self.send.may_send_again() {
+            self.send_dts_again(cx);
+        }
     }
 
     /// Sends DTs again, as many as the policy says, as far as the window allows (12.2.1.2 j).

@@ -14,7 +14,7 @@ use super::flow_control::Grants;
 use super::invalid::{self, Allowed, Broken};
 use super::negotiate::{Agreement, Ends, connect_tpdu};
 use super::params::Params;
-use super::policy::RoundTrip;
+use super::policy::{Repeats, RoundTrip};
 use super::service::{Address, Endpoint, Indication, Note, Reason, disconnect_reason};
 use super::table::{Action, Event, State, transition};
 use super::ticket::Timed;
@@ -76,8 +76,9 @@ pub(super) struct Connection {
     grants: Grants,
     trips: RoundTrip,
     pub(super) expedited: Option<Box<Expedited>>,
-    /// DTs that were sent before T1 ran out last, as far as they are outstanding.
+    /// DTs that were sent before a loss showed last, as far as they are outstanding.
     recovering: usize,
+    repeats: Repeats,
     /// TPDUs of the peer that broke the protocol.
     errors: u8,
     pub(super) send: SendWindow,
@@ -120,6 +121,7 @@ impl Connection {
             trips: RoundTrip::default(),
             expedited: None,
             recovering: 0,
+            repeats: Repeats::default(),
             errors: 0,
             send: SendWindow::new(128, 0),
             receive: ReceiveWindow::new(128, 0, 0),

@@ -5,12 +5,14 @@
 
 mod acknowledgement;
 mod credit;
+mod early;
 mod retransmission;
 mod timer;
 
 pub use acknowledgement::Acknowledgement;
 pub(super) use acknowledgement::When;
 pub use credit::Credit;
+pub(super) use early::Repeats;
 pub use retransmission::Retransmission;
 pub use timer::RetransmissionTimer;
 pub(super) use timer::RoundTrip;

@@ -317,6 +317,7 @@ pub(super) fn params(mut params: Params, words: &[String]) -> Result<Params, Str
             "by-user" => params.credit = Credit::ByUser,
             "taut" => params.credit = Credit::Taut,
             "all" => params.retransmission = Retransmission::All,
+            "early" => params.retransmission = Retransmission::Early,
             "selective" => params.retransmission = Retransmission::Selective,
             "each" => params.acknowledgement = Acknowledgement::Each,
             "delay" => params.acknowledgement = Acknowledgement::Delay,
