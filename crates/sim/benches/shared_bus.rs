@@ -5,6 +5,9 @@
 //! same traffic in ns-3 (`peers/shared_bus.cc`), if a C++ compiler and ns-3 are there; rounds take
 //! turns, so that both meet the same machine.
 //!
+//! Then its turns per CPU second beside a bare loop on a binary heap with as many deadlines: the next one
+//! is taken out, and one later by a random span put in, with nothing to do in between.
+//!
 //! Not the same: ns-3's CSMA never collides and charges neither preamble nor gap; and there every
 //! device hears every frame and drops what is not for it.
 //!
@@ -12,16 +15,19 @@
 //! each round.
 
 use bytes::Bytes;
+use core::cmp::Reverse;
+use core::hint::black_box;
 use core::time::Duration;
 use sim::medium::csma_cd::{CsmaCd, Params, Statistics};
 use sim::world::World;
 use stack::machine::Deadline;
 use stack::station::{Frame, Station};
 use stats::rng::Stream;
+use std::collections::BinaryHeap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use wire::addr::Mac;
-use wire::time::Instant;
+use wire::time::{Instant, nanos};
 
 const BACKGROUND: u32 = 10;
 /// Simulated in each round, unless told otherwise.
@@ -100,16 +106,53 @@ struct Round {
     cpu_seconds: f64,
 }
 
-fn ours(seconds: u64, data: &Bytes) -> Result<(Round, Statistics), Failed> {
+fn world(data: &Bytes) -> Result<World<CsmaCd, Sender>, Failed> {
     let senders = (0..=BACKGROUND).map(|n| Sender::new(n, data, n < BACKGROUND)).collect();
     let bus = CsmaCd::new(Params::spread(BACKGROUND as usize + 1, 500.0, 1))?;
     let mut world = World::new(bus, senders)?;
-    let mut sent = 0_u64;
+    // Nobody captures what passes, there or here.
+    world.set_observed(false);
+    Ok(world)
+}
+
+fn ours(seconds: u64, data: &Bytes) -> Result<(Round, Statistics), Failed> {
+    let mut world = world(data)?;
     let before = cpu_seconds().ok_or(NO_CLOCK)?;
-    world.run(Instant::from_nanos(seconds * 1_000_000_000), |_| sent += 1)?;
+    world.run(Instant::from_nanos(seconds * 1_000_000_000), |_| {})?;
     let cpu_seconds = cpu_seconds().ok_or(NO_CLOCK)? - before;
+    let sent = world.medium().statistics().sent;
     let received = world.stations().iter().map(|sender| sender.received).sum();
     Ok((Round { sent, received, cpu_seconds }, *world.medium().statistics()))
+}
+
+/// Turns of a run, and how many of them in one CPU second.
+fn turns(seconds: u64, data: &Bytes) -> Result<(u64, f64), Failed> {
+    let mut world = world(data)?;
+    let end = Instant::from_nanos(seconds * 1_000_000_000);
+    let mut turns = 0_u64;
+    let before = cpu_seconds().ok_or(NO_CLOCK)?;
+    while world.step(|_| {})?.is_some_and(|at| at < end) {
+        turns += 1;
+    }
+    Ok((turns, turns as f64 / (cpu_seconds().ok_or(NO_CLOCK)? - before)))
+}
+
+/// Deadlines taken from a binary heap of so many, and put back later, in one CPU second.
+fn bare_heap(deadlines: usize) -> Result<f64, Failed> {
+    const TURNS: usize = 10_000_000;
+    let mut stream = Stream::named(1, "increments");
+    let mean = Duration::from_micros(100);
+    let later: Vec<u64> = (0..1 << 12).map(|_| nanos(stream.exponential(mean))).collect();
+    let first = |node: usize| Reverse((later[node], node as u64, node));
+    let mut heap: BinaryHeap<_> = (0..deadlines).map(first).collect();
+    let before = cpu_seconds().ok_or(NO_CLOCK)?;
+    for turn in 0..TURNS {
+        let Some(Reverse((at, _, node))) = heap.pop() else { break };
+        heap.push(Reverse((at + later[turn % later.len()], turn as u64, node)));
+    }
+    let took = cpu_seconds().ok_or(NO_CLOCK)? - before;
+    black_box(heap.len());
+    Ok(TURNS as f64 / took)
 }
 
 const NO_CLOCK: &str = "no /proc/self/schedstat: cannot tell CPU time";
@@ -188,8 +231,23 @@ fn main() -> Result<(), Failed> {
         }
         our_rounds.push(round);
     }
+    let mut shares = Vec::new();
+    let (mut ours, mut bare) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        // Each station's, the medium's, and that of a frame that is about to arrive.
+        let heap = bare_heap(BACKGROUND as usize + 3)?;
+        let (_, per_second) = turns(seconds.min(20), &data)?;
+        shares.push(per_second / heap);
+        ours.push(per_second / 1e6);
+        bare.push(heap / 1e6);
+    }
     println!("median [least to most] of {ROUNDS} rounds");
     print("tidewire", &our_rounds, seconds);
+    let [turns, heap, share] = [ours, bare, shares].map(|figures| spread(figures.into_iter()));
+    for (name, [middle, least, most]) in [("turns", turns), ("bare heap", heap)] {
+        println!("{name:9} {middle:7.1} [{least:.1} to {most:.1}] million per CPU s");
+    }
+    println!("{:9} {:7.2} [{:.2} to {:.2}] of it", "", share[0], share[1], share[2]);
     let per_frame = statistics.collisions as f64 / our_rounds[0].sent as f64;
     println!("{:9} {per_frame:.3} collisions per frame", "");
     match peer {

@@ -159,6 +159,12 @@ impl<M: Medium, S: Station> World<M, S> {
         &self.medium
     }
 
+    /// Whether anybody looks at what passes, as is assumed at first: where nobody does, a run's tap
+    /// may not be called, and the run takes less time. Else it is the same run.
+    pub fn set_observed(&mut self, is_observed: bool) {
+        self.medium.set_observed(is_observed);
+    }
+
     /// Has the station called, and drained, as soon as the run goes on.
     ///
     /// # Panics

@@ -57,7 +57,8 @@ impl Stream {
 
     /// A uniform draw from [0, 1), in steps of 2^-53.
     pub fn unit(&mut self) -> f64 {
-        (self.u64() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
+        // Signed, which a processor converts in one step.
+        (self.u64() >> 11) as i64 as f64 * (1.0 / (1_u64 << 53) as f64)
     }
 
     /// Whether an event of this probability happens. Never at 0 or below, always at 1 or above.

@@ -69,8 +69,9 @@ pub enum RunError {
 
 /// What a run is watched by.
 pub struct Watch<'a> {
-    /// Sees every frame that passes the observer at the start of the cable.
-    pub tap: &'a mut dyn FnMut(&Passage),
+    /// Sees every frame that passes the observer at the start of the cable, if anybody wants to: the
+    /// run is the same without, and faster.
+    pub tap: Option<&'a mut dyn FnMut(&Passage)>,
     /// Asked now and then whether to stop.
     pub is_interrupted: &'a dyn Fn() -> bool,
 }
@@ -87,7 +88,7 @@ pub fn tap(medium: &scenario::Medium) -> Tap {
 /// # Errors
 /// Where the scenario was not checked, or a protocol machine acts without end.
 pub fn run(point: &Point, scenario_hash: &str, replication: u64) -> Result<Sample, RunError> {
-    let mut watch = Watch { tap: &mut |_| {}, is_interrupted: &|| false };
+    let mut watch = Watch { tap: None, is_interrupted: &|| false };
     run_watched(point, scenario_hash, replication, &mut watch)
 }
 
@@ -122,7 +123,7 @@ pub fn run_on(
     for place in layout.places.iter_mut().take(stations) {
         place.profile = Some(machine.clone());
     }
-    let mut watch = Watch { tap: &mut |_| {}, is_interrupted: &|| false };
+    let mut watch = Watch { tap: None, is_interrupted: &|| false };
     run_laid_out(point, scenario_hash, replication, layout, &mut watch)
 }
 
@@ -190,6 +191,7 @@ fn simulate_on<M: Medium, S: Hosted>(
     count: impl Fn(&World<M, S>, &mut BTreeMap<String, u64>),
 ) -> Result<Ran, RunError> {
     let scenario = &point.scenario;
+    world.set_observed(watch.tap.is_some());
     let mut collector = collector(scenario, watched, Instant::ZERO, Clocks::Shared);
     let until = Instant::ZERO + scenario.stop.after.0;
     let patience = patience(scenario);
@@ -202,7 +204,11 @@ fn simulate_on<M: Medium, S: Hosted>(
         }
         let before_until = now < until;
         now = if before_until { (now + SLICE).min(until) } else { (now + SLICE).min(end) };
-        world.run(now, &mut watch.tap)?;
+        world.run(now, |passage| {
+            if let Some(tap) = &mut watch.tap {
+                tap(passage);
+            }
+        })?;
         for station in world.stations_mut() {
             while let Some(record) = station.host_mut().record() {
                 collector.record(&record);

@@ -213,12 +213,26 @@ fn an_interrupted_run_says_so_and_keeps_what_it_has() {
         asked.set(asked.get() + 1);
         asked.get() > 4
     };
-    let mut watch = Watch { tap: &mut |_| frames += 1, is_interrupted: &is_interrupted };
+    let mut watch = Watch { tap: Some(&mut |_| frames += 1), is_interrupted: &is_interrupted };
     let sample = run_watched(&study.points[0], "hash", 0, &mut watch).unwrap();
     assert!(!sample.complete);
     // Four slices of 50 ms: due at 0, 20, ..., 200 ms; the last is on the wire when the run stops.
     assert_eq!(sample.flows[0].sent, 11);
     assert_eq!((sample.flows[0].delivered, frames), (10, 10));
+}
+
+#[test]
+fn a_run_is_the_same_whether_or_not_anybody_looks_at_what_passes() {
+    for kind in ["csma-cd", "token-bus"] {
+        let medium = format!("{{ kind = \"{kind}\", rate = \"10 Mbit/s\", length = \"100 m\" }}");
+        let study = study(QUIET, &[("medium", &medium)]);
+        let (mut frames, is_interrupted) = (0, || false);
+        let mut watch = Watch { tap: Some(&mut |_| frames += 1), is_interrupted: &is_interrupted };
+        let observed = run_watched(&study.points[0], "hash", 0, &mut watch).unwrap();
+        let unobserved = run(&study.points[0], "hash", 0).unwrap();
+        assert_eq!(frames, 50, "due at 0, 20, ..., 980 ms on {kind}");
+        assert_eq!(text(&observed), text(&unobserved), "{kind}");
+    }
 }
 
 #[test]

@@ -60,13 +60,13 @@ fn reads_the_same(study: &Study) {
     let interface = writer.interface(Link::Ethernet, "simulated").unwrap();
     let (mut tap, mut frames) = (tap(&study.scenario().medium), 0);
     let mut watch = Watch {
-        tap: &mut |passage| {
+        tap: Some(&mut |passage| {
             if let Some(seen) = tap.capture(passage) {
                 frames += 1;
                 direct.observe(seen.at, Link::Ethernet, seen.octets, seen.octets.len());
                 writer.write(interface, seen.at, seen.octets, seen.octets.len(), "").unwrap();
             }
-        },
+        }),
         is_interrupted: &|| false,
     };
     let sample = run_watched(&study.points[0], "hash", 0, &mut watch).unwrap();
@@ -106,12 +106,12 @@ fn a_run_its_capture_and_the_same_frames_on_a_live_wire_are_read_the_same() {
     let interface = writer.interface(Link::Ethernet, "simulated").unwrap();
     let mut tap = tap(&study.scenario().medium);
     let mut watch = Watch {
-        tap: &mut |passage| {
+        tap: Some(&mut |passage| {
             if let Some(seen) = tap.capture(passage) {
                 direct.observe(seen.at, Link::Ethernet, seen.octets, seen.octets.len());
                 writer.write(interface, seen.at, seen.octets, seen.octets.len(), "").unwrap();
             }
-        },
+        }),
         is_interrupted: &|| false,
     };
     run_watched(&study.points[0], "hash", 0, &mut watch).unwrap();

@@ -42,6 +42,9 @@ pub trait Medium {
     /// which frames come back tells their senders of those that found none. On others it does not
     /// matter.
     fn set_receive_buffer(&mut self, _now: Instant, _station: usize, _has: bool) {}
+    /// Whether there is an observer, as there is at first: without one a medium need not tell of
+    /// passages. Nothing else may depend on it.
+    fn set_observed(&mut self, _is_observed: bool) {}
 }
 
 /// The priority, 0 to 7, of a frame that this station sends. Higher numbers count as 7.

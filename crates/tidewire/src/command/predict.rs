@@ -260,11 +260,11 @@ fn capture(study: &Study, path: &Path, stop: &AtomicBool) -> anyhow::Result<()> 
     let mut written: io::Result<()> = Ok(());
     let mut tap = run::tap(&point.scenario.medium);
     let mut watch = Watch {
-        tap: &mut |passage| {
+        tap: Some(&mut |passage| {
             if let (Ok(()), Some(frame)) = (&written, tap.capture(passage)) {
                 written = writer.write(interface, frame.at, frame.octets, frame.octets.len(), "");
             }
-        },
+        }),
         is_interrupted: &|| stop.load(Ordering::Relaxed),
     };
     run::run_watched(point, "", 0, &mut watch)

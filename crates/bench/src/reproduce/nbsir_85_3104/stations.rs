@@ -107,11 +107,11 @@ impl Stations {
         let mut meter = Meter::new(Settings::every(super::trace::INTERVAL));
         let mut tap = tap(&point.scenario.medium);
         let mut watch = Watch {
-            tap: &mut |passage| {
+            tap: Some(&mut |passage| {
                 if let Some(seen) = tap.capture(passage) {
                     meter.observe(seen.at, Link::Ethernet, seen.octets, seen.octets.len());
                 }
-            },
+            }),
             is_interrupted: &|| false,
         };
         let sample = run_watched(point, "", repetition, &mut watch)

@@ -61,6 +61,7 @@ pub struct CsmaCd {
     /// How many stations are sending, and since when there has been one.
     sending: (usize, Instant),
     events: VecDeque<Event>,
+    is_observed: bool,
     statistics: Statistics,
 }
 
@@ -210,6 +211,7 @@ impl CsmaCd {
             due: None,
             sending: (0, Instant::ZERO),
             events: VecDeque::new(),
+            is_observed: true,
             statistics: Statistics::default(),
         })
     }
@@ -427,7 +429,6 @@ impl CsmaCd {
         self.statistics.attempts[attempt] += 1;
         self.statistics.sent += 1;
         self.statistics.carried += now.since(signal.start);
-        let tapped = signal.as_heard_at(self.times.tap);
         let mut recipients = station::destination(&frame)
             .into_iter()
             .flat_map(|destination| self.directory.recipients(source, destination));
@@ -435,13 +436,16 @@ impl CsmaCd {
             let at = signal.as_heard_at(self.entities[station].place).falls;
             Event::Delivery(Delivery { at, station, frame })
         };
-        self.events.push_back(Event::Passage(Passage {
-            started: tapped.rises,
-            at: tapped.falls,
-            source,
-            frame: frame.clone(),
-            fate: Fate::Whole,
-        }));
+        if self.is_observed {
+            let tapped = signal.as_heard_at(self.times.tap);
+            self.events.push_back(Event::Passage(Passage {
+                started: tapped.rises,
+                at: tapped.falls,
+                source,
+                frame: frame.clone(),
+                fate: Fate::Whole,
+            }));
+        }
         // The last takes the frame itself.
         let last = recipients.next_back();
         self.events.extend(recipients.map(|recipient| delivery(recipient, frame.clone())));
@@ -588,5 +592,9 @@ impl Medium for CsmaCd {
 
     fn poll(&mut self) -> Option<Event> {
         self.events.pop_front()
+    }
+
+    fn set_observed(&mut self, is_observed: bool) {
+        self.is_observed = is_observed;
     }
 }

@@ -82,6 +82,7 @@ pub struct TokenBus {
     /// When what happens next does, if anything does.
     due: Option<Picos>,
     events: VecDeque<Event>,
+    is_observed: bool,
     statistics: Statistics,
 }
 
@@ -196,6 +197,7 @@ impl TokenBus {
             exchange: None,
             due: None,
             events: VecDeque::new(),
+            is_observed: true,
             statistics: Statistics::default(),
         })
     }
@@ -404,14 +406,16 @@ impl TokenBus {
 
     /// A frame was sent from one time to another: who hears it.
     fn passes(&mut self, source: usize, begun: Picos, at: Picos, frame: &Frame) {
-        let to_observer = self.way_to_observer(source);
-        self.events.push_back(Event::Passage(Passage {
-            started: instant(begun + to_observer),
-            at: instant(at + to_observer),
-            source,
-            frame: frame.clone(),
-            fate: Fate::Whole,
-        }));
+        if self.is_observed {
+            let to_observer = self.way_to_observer(source);
+            self.events.push_back(Event::Passage(Passage {
+                started: instant(begun + to_observer),
+                at: instant(at + to_observer),
+                source,
+                frame: frame.clone(),
+                fate: Fate::Whole,
+            }));
+        }
         let metres = &self.params.positions_metres;
         let mut meant = false;
         if let Some(destination) = station::destination(frame) {
@@ -516,5 +520,9 @@ impl Medium for TokenBus {
 
     fn poll(&mut self) -> Option<Event> {
         self.events.pop_front()
+    }
+
+    fn set_observed(&mut self, is_observed: bool) {
+        self.is_observed = is_observed;
     }
 }
