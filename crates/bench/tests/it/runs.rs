@@ -224,12 +224,14 @@ fn an_interrupted_run_says_so_and_keeps_what_it_has() {
 #[test]
 fn a_run_is_the_same_whether_or_not_anybody_looks_at_what_passes() {
     for kind in ["csma-cd", "token-bus"] {
-        let medium = format!("{{ kind = \"{kind}\", rate = \"10 Mbit/s\", length = \"100 m\" }}");
-        let study = study(QUIET, &[("medium", &medium)]);
+        let bus = format!("{{ kind = \"{kind}\", rate = \"10 Mbit/s\", length = \"100 m\" }}");
+        let ideal = "{ kind = \"ideal\", rate = \"10 Mbit/s\", delay = \"5 us\" }";
+        let study = study(&QUIET.replace(ideal, &bus), &[]);
         let (mut frames, is_interrupted) = (0, || false);
         let mut watch = Watch { tap: Some(&mut |_| frames += 1), is_interrupted: &is_interrupted };
         let observed = run_watched(&study.points[0], "hash", 0, &mut watch).unwrap();
         let unobserved = run(&study.points[0], "hash", 0).unwrap();
+        assert!(unobserved.counts.contains_key("medium.carried-ns"), "{kind} is a bus");
         assert_eq!(frames, 50, "due at 0, 20, ..., 980 ms on {kind}");
         assert_eq!(text(&observed), text(&unobserved), "{kind}");
     }
