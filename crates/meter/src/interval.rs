@@ -177,8 +177,16 @@ impl Intervals {
     /// Takes notice that it is now at least this late, once measuring has begun.
     pub(crate) fn advance(&mut self, now: Instant) {
         let last = self.current.map(|current| current.last).or(self.origin);
-        if last.is_some_and(|last| now >= last) {
-            self.tick(now);
+        if last.is_none_or(|last| now < last) {
+            return;
+        }
+        let before = self.current.map(|current| current.index);
+        self.tick(now);
+        // An interval that begins just now has not been heard of.
+        if let Some(current) = &mut self.current
+            && before.is_some_and(|before| before != current.index)
+        {
+            current.is_begun = now > current.start;
         }
     }
 
@@ -371,6 +379,16 @@ mod tests {
         intervals.advance(at(28));
         assert_eq!(taken(&mut intervals), [(Some(0), 7, 1), (Some(1), 17, 0)]);
         assert!(intervals.finish().oddities.is_empty());
+    }
+
+    #[test]
+    fn an_interval_that_a_clock_ends_to_the_nanosecond_is_the_last() {
+        let mut intervals = intervals(Some(100));
+        frame(&mut intervals, 105);
+        intervals.advance(Instant::from_nanos(110 * SECOND));
+        assert!(intervals.under_way().is_none());
+        assert_eq!(intervals.finish().intervals, 1);
+        assert_eq!(taken(&mut intervals), [(Some(0), 100, 1)]);
     }
 
     #[test]

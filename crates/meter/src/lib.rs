@@ -30,7 +30,7 @@ pub mod user;
 
 pub use host::{Address, Host};
 pub use interval::Report;
-pub use track::{Direction, Known as Connection, State};
+pub use track::{Direction, Known as Connection, Numbers, State};
 
 use core::time::Duration;
 use host::Hosts;
@@ -228,6 +228,16 @@ impl Meter {
     /// Each connection that is being followed, those that ended lately included, as it is now.
     pub fn each_connection(&self) -> impl Iterator<Item = Connection> {
         self.tracker.known()
+    }
+
+    /// Each connection that was heard or came to a state since, or whose window is closed, as it is at
+    /// `now`: a window that is closed counts until then.
+    pub fn each_active_connection(
+        &self,
+        since: Instant,
+        now: Instant,
+    ) -> impl Iterator<Item = Connection> {
+        self.tracker.active(since, now)
     }
 
     /// The connection that had to be forgotten first, for its silence or for want of room, and has not

@@ -3,6 +3,7 @@
 pub(crate) mod advise;
 pub(crate) mod export;
 pub(crate) mod layers;
+pub(crate) mod measuring;
 pub(crate) mod relay;
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
@@ -48,7 +49,11 @@ pub(crate) enum Verb {
     /// Be the other end of `measure`.
     Serve(Serve),
     /// Meter a capture file or a live port, without sending anything.
-    Watch(Watch),
+    Watch(Box<Watch>),
+    /// Meter captures, and write the stream of measures; `watch` without its display.
+    Meter(measuring::Meter),
+    /// Show a stream of measures; `watch` without its meter.
+    Show(measuring::Show),
     /// Bridge two interfaces, and let faults befall what crosses.
     Relay(relay::Relay),
     /// Print every layer of the frames in a capture, or of octets given in hexadecimal.
@@ -348,7 +353,7 @@ pub(crate) struct Serve {
 #[derive(Args, Debug)]
 #[command(
     group = ArgGroup::new("source").required(true).args(["read", "interface"]),
-    after_help = "Examples:\n  tidewire watch -r plant.pcapng.gz                 a capture file\n  tidewire watch -i eth1 -t 60s --measure 1s        a live port, for a minute\n  tcpdump -i eth1 -w - | tidewire watch -r -        whatever another tool hears\n  tidewire watch -i eth1 --screen monitor           what passes, as it passes\n  tidewire watch -r plant.pcapng --zeek logs        tables for other programs (help files)"
+    after_help = "Examples:\n  tidewire watch -r plant.pcapng.gz                 a capture file\n  tidewire watch -i eth1 -t 60s --measure 1s        a live port, for a minute\n  tcpdump -i eth1 -w - | tidewire watch -r -        whatever another tool hears\n  tidewire watch -i eth1 --screen monitor           what passes, as it passes\n  tidewire watch -r plant.pcapng --screen measures  what is wrong, and where\n  tidewire watch -r plant.pcapng --zeek logs        tables for other programs (help files)"
 )]
 pub(crate) struct Watch {
     /// Read this capture (pcap or pcapng, also .gz and .zst); "-" is standard input.
@@ -361,15 +366,6 @@ pub(crate) struct Watch {
     #[arg(long, value_name = "FILE", requires = "read", conflicts_with_all = ["interface", "screen",
         "metrics"])]
     pub(crate) far: Option<PathBuf>,
-    /// The measurement interval.
-    #[arg(long, value_name = "TIME", default_value = "10 s")]
-    pub(crate) measure: String,
-    /// When the first interval begins (RFC 3339); at the first frame without it.
-    #[arg(long, value_name = "TIME")]
-    pub(crate) start: Option<String>,
-    /// Channel capacity R, for U_C and E_C.
-    #[arg(long, value_name = "RATE", default_value = "10 Mbit/s")]
-    pub(crate) channel: String,
     /// How long to listen.
     #[arg(short, long, value_name = "TIME")]
     pub(crate) time: Option<String>,
@@ -379,6 +375,8 @@ pub(crate) struct Watch {
     /// Let --metrics serve other hosts too; it has neither encryption nor passwords.
     #[arg(long, requires = "metrics")]
     pub(crate) metrics_anywhere: bool,
+    #[command(flatten)]
+    pub(crate) measuring: measuring::MeasuringOptions,
     #[command(flatten)]
     pub(crate) export: export::Export,
     #[command(flatten)]
@@ -390,21 +388,20 @@ pub(crate) struct Watch {
 pub(crate) enum Screen {
     /// Events, packets/s, bit/s and acknowledgement delays, as they pass.
     Monitor,
+    /// What is wrong, connections, hosts, TPDUs, sizes and who talks with whom.
+    Measures,
 }
 
 /// What `watch --screen` shows and how.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Screen")]
 pub(crate) struct MonitorOptions {
-    /// Show what passes as it passes, instead of metering it.
-    #[arg(long, value_enum, conflicts_with_all = ["measure", "start", "channel"])]
+    /// Draw on the terminal: what passes as it passes, or what is measured.
+    #[arg(long, value_enum)]
     pub(crate) screen: Option<Screen>,
-    /// Write a line per sampling interval instead of drawing: for logs and screen readers.
-    #[arg(long, requires = "screen")]
+    /// Write lines instead of drawing: for logs and screen readers.
+    #[arg(long)]
     pub(crate) plain: bool,
-    /// The sampling interval, from 10 ms to 60 s.
-    #[arg(long, value_name = "TIME", default_value = "500 ms", requires = "screen")]
-    pub(crate) sample: String,
     /// Show only frames from this station.
     #[arg(long, value_name = "MAC", requires = "screen")]
     pub(crate) from_station: Option<wire::addr::Mac>,
@@ -417,9 +414,9 @@ pub(crate) struct MonitorOptions {
     /// Bits per second of a full-length bar.
     #[arg(long, value_name = "RATE", default_value = "1 Mbit/s", requires = "screen")]
     pub(crate) bits_scale: String,
-    /// How many times its own speed a capture is shown at, or "max"; 1 without it, "max" with
-    /// --plain.
-    #[arg(long, value_name = "N", requires = "screen")]
+    /// How many times its own speed a capture is shown at, or "max"; without it 1 for the monitor, and
+    /// "max" for the measures and with --plain.
+    #[arg(long, visible_alias = "replay", value_name = "N", requires = "screen")]
     pub(crate) speed: Option<String>,
     /// Other keys, such as "quit=x,pause=p"; `tidewire help monitor` has the list.
     #[arg(long, value_name = "KEYS", requires = "screen")]

@@ -17,6 +17,8 @@ mod plot;
 mod quantity;
 mod report;
 mod runs;
+mod screens;
+mod stream;
 mod study;
 mod sweep;
 mod table;

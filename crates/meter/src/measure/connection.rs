@@ -36,6 +36,21 @@ pub struct Connections {
 }
 
 impl Connections {
+    /// What was counted since an earlier count of the same.
+    pub(super) const fn since(&self, earlier: &Self) -> Self {
+        Self {
+            requested: self.requested - earlier.requested,
+            established: self.established - earlier.established,
+            refused: self.refused - earlier.refused,
+            not_agreed: self.not_agreed - earlier.not_agreed,
+            ended: self.ended - earlier.ended,
+            graceful: self.graceful - earlier.graceful,
+            abrupt: self.abrupt - earlier.abrupt,
+            erroneous: self.erroneous - earlier.erroneous,
+            silent: self.silent - earlier.silent,
+        }
+    }
+
     /// Takes notice of a step, if there is one.
     #[inline]
     pub(super) fn step(&mut self, step: Option<Step>) {

@@ -139,6 +139,15 @@ const NAMES: [[&str; 6]; 7] = [
 ];
 
 impl Delays {
+    /// What each distribution is called, and the names of its values: count, total, least, median, 99th
+    /// percentile and greatest.
+    #[must_use]
+    pub fn names() -> [(&'static str, [&'static str; 6]); 7] {
+        let none = Self::default();
+        let called = none.each().map(|(name, _)| name);
+        core::array::from_fn(|place| (called[place], NAMES[place]))
+    }
+
     /// Each distribution and what it is called, in the order of its values.
     #[must_use]
     pub const fn each(&self) -> [(&'static str, &Distribution); 7] {

@@ -25,7 +25,7 @@ pub use llc::Llc;
 pub use network::Network;
 pub use peak::Peak;
 pub use role::Roles;
-pub use size::{BOUNDS_OCTETS, SizeClass, Sizes};
+pub use size::{BOUNDS_OCTETS, NO_BOUND_OCTETS, SizeClass, Sizes};
 pub use stream::Streams;
 pub use transport::{Transport, Volume};
 pub use tsdu::Tsdus;
@@ -203,6 +203,29 @@ impl Traffic {
     #[must_use]
     pub fn new(bounds_octets: [u64; 9]) -> Self {
         Self { sizes: Sizes::new(bounds_octets), ..Self::default() }
+    }
+
+    /// What went this way since an earlier count of the same.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            transport: self.transport.since(&earlier.transport),
+            tsdus: self.tsdus.since(&earlier.tsdus),
+            connections: self.connections.since(&earlier.connections),
+            sizes: self.sizes.since(&earlier.sizes),
+            roles: self.roles.since(&earlier.roles),
+            windows: self.windows.since(&earlier.windows),
+        }
+    }
+
+    /// Adds what went another way, or at another time.
+    pub fn add(&mut self, other: &Self) {
+        self.transport.add(&other.transport);
+        self.tsdus.add(&other.tsdus);
+        self.connections.add(&other.connections);
+        self.sizes.add(&other.sizes);
+        self.roles.add(&other.roles);
+        self.windows.add(&other.windows);
     }
 
     /// Takes notice of a TPDU that went this way.

@@ -26,6 +26,17 @@ pub struct Roles {
 }
 
 impl Roles {
+    /// What was counted since an earlier count of the same.
+    pub(super) const fn since(&self, earlier: &Self) -> Self {
+        Self {
+            acknowledging: self.acknowledging - earlier.acknowledging,
+            crediting: self.crediting - earlier.crediting,
+            confirming: self.confirming - earlier.confirming,
+            keeping_alive: self.keeping_alive - earlier.keeping_alive,
+            empty_parts: self.empty_parts - earlier.empty_parts,
+        }
+    }
+
     /// Takes notice of a TPDU.
     pub(super) fn tpdu(&mut self, tpdu: &Tpdu) {
         self.empty_parts += u64::from(tpdu.empty_part);

@@ -12,6 +12,9 @@ use wire::tp::Kind;
 /// The largest size of each class but the last, in octets, unless others are asked for.
 pub const BOUNDS_OCTETS: [u64; 9] = [16, 32, 64, 128, 256, 512, 1_024, 2_048, 4_096];
 
+/// A bound beyond every size: what stands in place of bounds where there are fewer.
+pub const NO_BOUND_OCTETS: u64 = u64::MAX >> 1;
+
 /// What is in one class of sizes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SizeClass {
@@ -56,8 +59,22 @@ impl Sizes {
     #[must_use]
     pub fn new(bounds_octets: [u64; 9]) -> Self {
         // No size comes near the largest bound that is kept.
-        let bounds_octets = bounds_octets.map(|bound| bound.min(u64::MAX >> 1));
+        let bounds_octets = bounds_octets.map(|bound| bound.min(NO_BOUND_OCTETS));
         Self { bounds_octets, classes: Default::default() }
+    }
+
+    /// What was counted since an earlier count of the same.
+    pub(super) fn since(&self, earlier: &Self) -> Self {
+        let classes = core::array::from_fn(|place| {
+            let (now, then) = (&self.classes[place], &earlier.classes[place]);
+            SizeClass {
+                tpdus: now.tpdus - then.tpdus,
+                dt_tpdus: now.dt_tpdus - then.dt_tpdus,
+                dt_retransmissions: now.dt_retransmissions - then.dt_retransmissions,
+                tsdus: now.tsdus - then.tsdus,
+            }
+        });
+        Self { bounds_octets: self.bounds_octets, classes }
     }
 
     /// The class of a size: how many bounds lie below it. All are compared, by the sign of the
@@ -120,9 +137,12 @@ impl Measure for Sizes {
     fn values(&self) -> Values {
         let mut values = Values::new();
         for (place, class) in self.classes.iter().enumerate() {
-            let which = match self.bounds_octets.get(place) {
-                Some(bound) => format!("to_{bound}_octets"),
-                None => format!("beyond_{}_octets", self.bounds_octets[place - 1]),
+            let below = place.checked_sub(1).and_then(|before| self.bounds_octets.get(before));
+            let bound = self.bounds_octets.get(place).filter(|bound| **bound < NO_BOUND_OCTETS);
+            let which = match (bound, below) {
+                (Some(bound), _) => format!("to_{bound}_octets"),
+                (None, Some(&NO_BOUND_OCTETS)) => break,
+                (None, below) => format!("beyond_{}_octets", below.unwrap_or(&0)),
             };
             values.extend([
                 (format!("tpdus_{which}").into(), class.tpdus),
@@ -155,6 +175,22 @@ mod tests {
         assert_eq!(counts, [(2, 0), (1, 0), zero, zero, zero, zero, (1, 1), zero, (1, 1), (2, 2)]);
         // With 5 octets of header: 5, then 21 and 22, then 1,029, then three beyond 4,096.
         assert_eq!(sizes.classes.map(|class| class.tpdus), [1, 2, 0, 0, 0, 0, 0, 1, 0, 3]);
+    }
+
+    #[test]
+    fn fewer_bounds_make_fewer_classes() {
+        let mut bounds = [NO_BOUND_OCTETS; 9];
+        bounds[..2].copy_from_slice(&[64, 1_024]);
+        let mut sizes = Sizes::new(bounds);
+        [10, 64, 65, 9_000].iter().for_each(|octets| sizes.observe(&sight(*octets)));
+        let dts: Vec<(String, u64)> = sizes
+            .values()
+            .into_iter()
+            .filter(|(name, _)| name.starts_with("dt_tpdus_"))
+            .map(|(name, value)| (name["dt_tpdus_".len()..].to_owned(), value))
+            .collect();
+        let expected = [("to_64_octets", 2), ("to_1024_octets", 1), ("beyond_1024_octets", 1)];
+        assert_eq!(dts, expected.map(|(name, value)| (name.to_owned(), value)));
     }
 
     #[test]

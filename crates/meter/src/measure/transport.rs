@@ -52,6 +52,18 @@ impl Volume {
         self.retransmissions += other.retransmissions;
     }
 
+    /// What was counted since an earlier count of the same.
+    #[must_use]
+    pub const fn since(&self, earlier: &Self) -> Self {
+        Self {
+            tpdus: self.tpdus - earlier.tpdus,
+            header_octets: self.header_octets - earlier.header_octets,
+            data_octets: self.data_octets - earlier.data_octets,
+            information_octets: self.information_octets - earlier.information_octets,
+            retransmissions: self.retransmissions - earlier.retransmissions,
+        }
+    }
+
     /// Octets of headers and of user data.
     #[must_use]
     pub const fn total_octets(&self) -> u64 {
@@ -96,6 +108,12 @@ impl Transport {
         let mut all = Volume::default();
         self.by_kind.iter().for_each(|volume| all.add(volume));
         all
+    }
+
+    /// What was counted since an earlier count of the same.
+    pub(super) fn since(&self, earlier: &Self) -> Self {
+        let each = core::array::from_fn(|kind| self.by_kind[kind].since(&earlier.by_kind[kind]));
+        Self { by_kind: each }
     }
 
     /// Takes notice of a TPDU.

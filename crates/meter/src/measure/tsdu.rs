@@ -18,6 +18,11 @@ pub struct Tsdus {
 }
 
 impl Tsdus {
+    /// What was counted since an earlier count of the same.
+    pub(super) const fn since(&self, earlier: &Self) -> Self {
+        Self { tsdus: self.tsdus - earlier.tsdus, octets: self.octets - earlier.octets }
+    }
+
     /// Takes notice of a TPDU.
     pub(super) fn tpdu(&mut self, tpdu: &Tpdu) {
         self.tsdus += tpdu.finished_tsdus;

@@ -20,6 +20,14 @@ pub struct Windows {
 }
 
 impl Windows {
+    /// What was counted since an earlier count of the same.
+    pub(super) const fn since(&self, earlier: &Self) -> Self {
+        Self {
+            into_closed: self.into_closed - earlier.into_closed,
+            unassigned: self.unassigned - earlier.unassigned,
+        }
+    }
+
     /// Takes notice of a TPDU.
     pub(super) fn tpdu(&mut self, tpdu: &Tpdu) {
         self.into_closed += u64::from(tpdu.into_closed_window);

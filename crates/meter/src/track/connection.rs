@@ -5,6 +5,7 @@
 
 use super::acknowledgement::AcknowledgementOrder;
 use super::data::DataOrder;
+use super::direction::{Direction, Numbers};
 use super::waiting::Waiting;
 use crate::host::HostNumber;
 use crate::measure::Volume;
@@ -95,6 +96,8 @@ pub(super) struct Rare {
     /// Since when the peer gives no credit; none while it gives some.
     closed_since: Option<Instant>,
     closed_nanos: u64,
+    /// How often it was closed.
+    closings: u64,
 }
 
 /// How long the DTs of a side waited for their AKs.
@@ -188,13 +191,21 @@ impl Sender {
     /// Notes whether the peer lets it send; how long it did not, where it does again.
     pub(super) fn window(&mut self, at: Instant, is_closed: bool) -> Option<Duration> {
         if is_closed {
-            self.rare.get_or_insert_default().closed_since.get_or_insert(at);
+            let rare = self.rare.get_or_insert_default();
+            if rare.closed_since.replace(rare.closed_since.unwrap_or(at)).is_none() {
+                rare.closings += 1;
+            }
             return None;
         }
         let rare = self.rare.as_mut()?;
         let closed = at.since(rare.closed_since.take()?);
         rare.closed_nanos = rare.closed_nanos.saturating_add(wire::time::nanos(closed));
         Some(closed)
+    }
+
+    /// Since when its peer gives it no credit; none while it gives some.
+    pub(super) fn closed_since(&self) -> Option<Instant> {
+        self.rare.as_ref().and_then(|rare| rare.closed_since)
     }
 
     /// Whether all its DTs are acknowledged.
@@ -304,8 +315,8 @@ impl Sender {
         }
     }
 
-    /// All that is known of it, at this time.
-    pub(super) fn direction(&self, now: Instant) -> Direction {
+    /// All that is known of it, at this time, but for its numbers.
+    fn direction(&self, now: Instant) -> Direction {
         let rare = self.rare.as_deref();
         let closed_window = rare.map_or(Duration::ZERO, |rare| {
             let still = rare.closed_since.map_or(Duration::ZERO, |since| now.since(since));
@@ -323,6 +334,9 @@ impl Sender {
             into_closed_window: rare.map_or(0, |rare| rare.into_closed_window),
             empty_parts: rare.map_or(0, |rare| rare.empty_parts),
             closed_window,
+            closings: rare.map_or(0, |rare| rare.closings),
+            closed_since: self.closed_since(),
+            numbers: None,
             acknowledgement_delays: u64::from(self.delays.count),
             acknowledgement_delay_total: Duration::from_nanos(self.delays.total_nanos),
             acknowledgement_delay_max: Duration::from_micros(self.delays.max_micros.into()),
@@ -330,50 +344,11 @@ impl Sender {
     }
 }
 
-/// What one side of a connection sent, and how its peer let it.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Direction {
-    /// TPDUs by kind, in the order of [`Kind::ALL`].
-    pub volumes: [Volume; 10],
-    /// TSDUs that were seen whole.
-    pub tsdus: u64,
-    /// Their octets.
-    pub tsdu_octets: u64,
-    /// Its AKs by role: acknowledging, crediting, confirming, keeping alive.
-    pub roles: [u64; 4],
-    /// DTs beyond the credit that its peer gave.
-    pub into_closed_window: u64,
-    /// DTs that carry nothing and end nothing.
-    pub empty_parts: u64,
-    /// How long its peer gave no credit.
-    pub closed_window: Duration,
-    /// How many of its DTs were seen acknowledged.
-    pub acknowledgement_delays: u64,
-    /// How long that took, all together.
-    pub acknowledgement_delay_total: Duration,
-    /// How long that took at the most, to the next microsecond.
-    pub acknowledgement_delay_max: Duration,
-}
-
-impl Direction {
-    /// The TPDUs of this kind.
-    #[must_use]
-    pub const fn of(&self, kind: Kind) -> &Volume {
-        &self.volumes[kind as usize]
-    }
-
-    /// All TPDUs.
-    #[must_use]
-    pub fn all(&self) -> Volume {
-        let mut all = Volume::default();
-        self.volumes.iter().for_each(|volume| all.add(volume));
-        all
-    }
-}
-
 /// A connection, or the half of one that was found under way.
 #[derive(Clone, Debug)]
 pub(super) struct Connection {
+    /// Counts connections as they come; wraps after four thousand million.
+    pub(super) serial: u32,
     pub(super) senders: [Sender; 2],
     pub(super) state: State,
     /// When it came to each state; the end of time for those it did not come to.
@@ -440,6 +415,7 @@ impl Connection {
         let mut history = [Instant::MAX; 4];
         history[state as usize] = at;
         Self {
+            serial: 0,
             senders,
             state,
             history,
@@ -471,6 +447,21 @@ impl Connection {
     pub(super) fn adopted(from: End, to: End, destination: Reference, at: Instant) -> Self {
         let senders = [Sender::under_way(from, Reference(0)), Sender::under_way(to, destination)];
         Self::new(senders, State::Established, at, None)
+    }
+
+    /// What a side sent, and where its numbers stand, at this time.
+    pub(super) fn direction(&self, side: Side, now: Instant) -> Direction {
+        let (sender, peer) = (&self.senders[side], &self.senders[other(side)]);
+        let format = self.format.filter(|format| *format != Format::Class0);
+        let numbers = format.and_then(|format| {
+            let grant = peer.acknowledgements.grant().filter(|_| self.has_flow_control());
+            let (sent, acknowledged) =
+                sender.data.numbers(format, grant.map(|grant| grant.next))?;
+            let credit = grant.map_or(0, |grant| u64::from(grant.credit));
+            let allowed = acknowledged.map(|next| next + credit);
+            Some(Numbers { sent, acknowledged, allowed })
+        });
+        Direction { numbers, ..sender.direction(now) }
     }
 
     /// Whether DTs name it by its network connection alone.

@@ -83,6 +83,14 @@ impl DataOrder {
         Self { next: 0, open: Open::BROKEN, beyond: None }
     }
 
+    /// One past the highest DT seen, and the DT that stands for this number near to it, each counted
+    /// on from the first; none before the first DT of a direction found under way.
+    pub(super) fn numbers(&self, format: Format, next: Option<u32>) -> Option<(u64, Option<u64>)> {
+        let end = self.runs().last().map_or(self.next, |run| run.end);
+        let told = |number| unwrap(self.next, number, format).saturating_sub(FIRST);
+        (self.next > 0).then(|| (end.saturating_sub(FIRST), next.map(told)))
+    }
+
     /// Takes notice of a DT of a class whose network loses nothing and keeps the order.
     pub(super) fn in_order(&mut self, stretch: Stretch) -> Arrival {
         Arrival { finished: self.open.absorb(stretch), ..Arrival::default() }
@@ -256,6 +264,19 @@ mod tests {
     fn retransmissions(numbers: impl IntoIterator<Item = u32>) -> Vec<u32> {
         let mut order = DataOrder::from_the_start();
         numbers.into_iter().filter(|number| arrive(&mut order, *number).retransmitted).collect()
+    }
+
+    #[test]
+    fn numbers_are_counted_on_across_the_wrap() {
+        let mut order = DataOrder::from_the_start();
+        (0..300).for_each(|number| {
+            arrive(&mut order, number % 128);
+        });
+        // 300 DTs were sent; the peer expects number 40: 2 x 128 + 40 = 296.
+        assert_eq!(order.numbers(Format::Normal, Some(40)), Some((300, Some(296))));
+        arrive(&mut order, 303 % 128);
+        assert_eq!(order.numbers(Format::Normal, None), Some((304, None)), "the highest counts");
+        assert_eq!(DataOrder::under_way().numbers(Format::Normal, Some(3)), None);
     }
 
     #[test]

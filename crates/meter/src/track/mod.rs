@@ -20,6 +20,7 @@
 mod acknowledgement;
 mod connection;
 mod data;
+mod direction;
 mod plain;
 mod report;
 mod sink;
@@ -28,7 +29,8 @@ mod transfer;
 mod tsdu;
 mod waiting;
 
-pub use connection::{Direction, State};
+pub use connection::State;
+pub use direction::{Direction, Numbers};
 pub(crate) use plain::Plain;
 pub use report::Connection as Known;
 pub(crate) use sink::Sink;
@@ -97,6 +99,8 @@ pub(crate) struct Tracker {
     remembered: Remembered,
     hosts: Hosts,
     silence: Duration,
+    /// The number of the last connection.
+    serial: u32,
     /// Connections that had to be forgotten and have not been taken.
     forgotten: VecDeque<Known>,
 }
@@ -104,13 +108,9 @@ pub(crate) struct Tracker {
 impl Tracker {
     /// Follows up to `maximum` connections, each until nothing was heard of it for `silence`.
     pub(crate) fn new(maximum: usize, silence: Duration, hosts: Hosts, seed: u64) -> Self {
-        Self {
-            table: Table::new(maximum, seed),
-            remembered: Remembered::default(),
-            hosts,
-            silence,
-            forgotten: VecDeque::new(),
-        }
+        let (table, forgotten) = (Table::new(maximum, seed), VecDeque::new());
+        let remembered = Remembered::default();
+        Self { table, remembered, hosts, silence, serial: 0, forgotten }
     }
 
     /// How many connections are known.
@@ -124,6 +124,21 @@ impl Tracker {
             .slab
             .iter()
             .map(|(connection, last)| Known::of(connection, last, last, &self.hosts))
+    }
+
+    /// Each connection that was heard or came to a state since, or whose window is closed, as it is at
+    /// `now`.
+    pub(crate) fn active(&self, since: Instant, now: Instant) -> impl Iterator<Item = Known> {
+        let is_active = move |connection: &Connection, heard: Instant| {
+            heard >= since
+                || connection.history().into_iter().flatten().any(|at| at >= since)
+                || connection.senders.iter().any(|end| end.closed_since().is_some())
+        };
+        self.table
+            .slab
+            .iter()
+            .filter(move |(connection, heard)| is_active(connection, *heard))
+            .map(move |(connection, heard)| Known::of(connection, heard, now, &self.hosts))
     }
 
     /// The connection forgotten first that was not taken yet.
@@ -276,7 +291,9 @@ impl Tracker {
         self.forgotten.push_back(Known::of(connection, last, last, &self.hosts));
     }
 
-    fn insert(&mut self, connection: Connection, at: Instant, sink: &mut Sink<'_>) -> Place {
+    fn insert(&mut self, mut connection: Connection, at: Instant, sink: &mut Sink<'_>) -> Place {
+        self.serial = self.serial.wrapping_add(1);
+        connection.serial = self.serial;
         let is_full = self.table.slab.is_full();
         let (place, forgotten) = self.table.insert(connection, at, &self.hosts);
         for (nth, forgotten) in forgotten.iter().enumerate() {
@@ -483,7 +500,7 @@ impl Tracker {
         pdu: &Pdu<'_>,
         sink: &mut Sink<'_>,
     ) -> Option<Found> {
-        let format = numbering(pdu)?;
+        let format = transfer::numbering(pdu)?;
         // Without a reference only TCP tells connections apart.
         let is_by_network = format == Format::Class0 && passage.to.port != 0;
         if reference == Reference(0) && !is_by_network {
@@ -508,7 +525,7 @@ impl Tracker {
     ) -> Option<Found> {
         let (place, receiver) = found?;
         let connection = self.table.get(place);
-        let format = *connection.format.get_or_insert(numbering(pdu)?);
+        let format = *connection.format.get_or_insert(transfer::numbering(pdu)?);
         let side = other(receiver);
         match pdu {
             Pdu::Dt(dt) => {
@@ -552,15 +569,4 @@ fn halves(
     let first = by_receiver.map(|(place, receiver)| (place, other(receiver)));
     let second = by_sender.filter(|(place, _)| first.is_none_or(|(other, _)| other != *place));
     first.into_iter().chain(second)
-}
-
-/// How a TPDU of data transfer writes its number; nothing for one that is of another phase.
-const fn numbering(pdu: &Pdu<'_>) -> Option<Format> {
-    match pdu {
-        Pdu::Dt(dt) => Some(dt.format),
-        Pdu::Ed(ed) => Some(ed.format),
-        Pdu::Ak(ak) | Pdu::Rj(ak) => Some(ak.format),
-        Pdu::Ea(ea) => Some(ea.format),
-        Pdu::Cr(_) | Pdu::Cc(_) | Pdu::Dr(_) | Pdu::Dc(_) | Pdu::Er(_) => None,
-    }
 }

@@ -1,6 +1,7 @@
 //! What is known of a connection, spelled out for whoever asks.
 
-use super::connection::{self, Direction, State};
+use super::connection::{self, State};
+use super::direction::Direction;
 use crate::host::{Address, Hosts};
 use crate::sight::Ending;
 use crate::user::{Confidence, User};
@@ -11,6 +12,8 @@ use wire::tp::Reference;
 /// without connections each half is one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Connection {
+    /// Which connection of this meter it is, counted from 1.
+    pub serial: u32,
     /// Who the sides are, with their ports; a port is zero where there are none.
     pub ends: [(Address, u16); 2],
     /// Their names for it; none where it is not known.
@@ -42,12 +45,13 @@ impl Connection {
     ) -> Self {
         let named = |reference| Some(reference).filter(|named| *named != Reference(0));
         Self {
+            serial: known.serial,
             ends: [0, 1].map(|side: usize| {
                 let end = known.senders[side].end();
                 (*hosts.address(end.host), end.port)
             }),
             references: [0, 1].map(|side: usize| named(known.senders[side].reference)),
-            directions: [0, 1].map(|side: usize| known.senders[side].direction(now)),
+            directions: [0, 1].map(|side: usize| known.direction(side, now)),
             class: known.class.map(|class| class.class),
             state: known.state,
             history: known.history(),

@@ -8,7 +8,7 @@ use crate::oddity::{Class, Oddities};
 use crate::sight::{Between, Role, Tpdu};
 use crate::user;
 use wire::time::Instant;
-use wire::tp::{Acknowledgement, Format, Parameter};
+use wire::tp::{Acknowledgement, Format, Parameter, Pdu};
 
 /// TSDUs of a connection that are looked at for who is above.
 const LOOKED_AT: u8 = 8;
@@ -151,4 +151,15 @@ pub(super) fn again(last: &mut Option<u32>, number: u32, format: Format) -> bool
         *last = Some(number);
     }
     retransmitted
+}
+
+/// How a TPDU of data transfer writes its number; nothing for one that is of another phase.
+pub(super) const fn numbering(pdu: &Pdu<'_>) -> Option<Format> {
+    match pdu {
+        Pdu::Dt(dt) => Some(dt.format),
+        Pdu::Ed(ed) => Some(ed.format),
+        Pdu::Ak(ak) | Pdu::Rj(ak) => Some(ak.format),
+        Pdu::Ea(ea) => Some(ea.format),
+        Pdu::Cr(_) | Pdu::Cc(_) | Pdu::Dr(_) | Pdu::Dc(_) | Pdu::Er(_) => None,
+    }
 }

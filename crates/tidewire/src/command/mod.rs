@@ -9,11 +9,14 @@ mod foreign;
 mod help;
 mod layers;
 mod measure;
+mod measuring;
+mod meter;
 mod predict;
 mod relay;
 mod reproduce;
 mod scenarios;
 mod serve;
+mod show;
 mod transfer;
 pub(crate) mod watch;
 
@@ -37,6 +40,8 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Exit> {
         },
         Verb::Serve(serve) => serve::run(&serve, &output),
         Verb::Watch(watch) => watch::run(&watch, &output),
+        Verb::Meter(meter) => meter::run(&meter, &output),
+        Verb::Show(show) => show::run(&show, &output),
         Verb::Relay(relay) => relay::run(&relay, &output),
         Verb::Dissect(dissect) => dissect::run(&dissect, &output),
         Verb::Compare(compare) => compare::run(&compare, &output),

@@ -32,6 +32,7 @@ pub(crate) use filter::Filter;
 pub(crate) use gather::KEPT_SAMPLES;
 pub(crate) use keys::Keys;
 pub(crate) use sample::Interval;
+pub(crate) use screen::Session;
 pub(crate) use source::{Playback, Port, Source};
 pub(crate) use theme::{Look, Surroundings, Symbols, Theme};
 

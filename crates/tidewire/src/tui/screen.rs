@@ -49,9 +49,20 @@ pub(super) fn check() -> Result<(), Failure> {
 }
 
 /// The terminal, while it is ours.
-struct Session;
+pub(crate) struct Session;
 
 impl Session {
+    /// Takes it over, and sees to it that it is given back even after an interrupt or a panic.
+    pub(crate) fn begin() -> anyhow::Result<Self> {
+        interrupt::install_with(|| {}, leave)?;
+        let hook = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            leave();
+            hook(panic);
+        }));
+        Ok(Self::enter()?)
+    }
+
     fn enter() -> io::Result<Self> {
         terminal::enable_raw_mode()?;
         // From here on it is given back even where the next line fails.
@@ -77,17 +88,11 @@ fn leave() {
 
 /// Shows the monitor until somebody leaves.
 pub(super) fn run(source: Source, settings: &Settings) -> anyhow::Result<Ended> {
-    interrupt::install_with(|| {}, leave)?;
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |panic| {
-        leave();
-        hook(panic);
-    }));
     let gather = Gather::new(settings.interval, settings.filter);
     let (orders, to_obey) = mpsc::channel();
     let (to_show, updates) = mpsc::sync_channel(1);
+    let session = Session::begin()?;
     let gatherer = std::thread::spawn(move || worker::work(source, gather, &to_obey, &to_show));
-    let session = Session::enter()?;
     let left = Screen::new(settings).show(&orders, &updates);
     drop((orders, session));
     let outcome = gatherer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));

@@ -59,21 +59,21 @@ impl Surroundings {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Look {
     /// The first line.
-    pub(super) header: Style,
+    pub(crate) header: Style,
     /// What is to be told.
-    pub(super) notices: Style,
+    pub(crate) notices: Style,
     /// Bars of packets.
-    pub(super) packets: Style,
+    pub(crate) packets: Style,
     /// Bars of bits.
-    pub(super) bits: Style,
+    pub(crate) bits: Style,
     /// Figures.
-    pub(super) figures: Style,
+    pub(crate) figures: Style,
     /// Names of figures.
-    pub(super) titles: Style,
+    pub(crate) titles: Style,
     /// Keys.
-    pub(super) keys: Style,
+    pub(crate) keys: Style,
     /// Signs of bars; never [`Symbols::Auto`].
-    pub(super) symbols: Symbols,
+    pub(crate) symbols: Symbols,
 }
 
 impl Look {

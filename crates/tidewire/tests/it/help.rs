@@ -18,6 +18,8 @@ fn every_verb_explains_its_options() {
         "serve",
         "relay",
         "watch",
+        "meter",
+        "show",
         "dissect",
         "compare",
         "advise",

@@ -21,6 +21,7 @@ mod relay;
 mod reproduce;
 mod requirements;
 mod scenarios;
+mod stream;
 mod transit;
 mod watch;
 mod watch_require;

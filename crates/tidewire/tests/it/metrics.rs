@@ -36,8 +36,9 @@ impl Watched {
         let stdin = child.stdin.as_mut().unwrap();
         stdin.write_all(octets).unwrap();
         stdin.flush().unwrap();
-        let mut first = String::new();
-        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut first).unwrap();
+        // The head of the stream, then the first interval.
+        let mut lines = BufReader::new(child.stdout.as_mut().unwrap()).lines();
+        let first = lines.nth(1).unwrap().unwrap();
         assert!(first.starts_with(r#"{"type":"interval","index":0,"#), "{first}");
         Self { child, address }
     }

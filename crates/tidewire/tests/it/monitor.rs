@@ -176,7 +176,7 @@ fn options_that_make_no_sense_say_so() {
     check_refused(&["--keys", "quit=space"], "the key space would both quit and pause");
     check_refused(&["--from-station", "nobody"], "not an address");
     check_refused(&["--measure", "1 s"], "--measure");
-    let output = run(&["watch", "-i", "lo", "--plain"]);
+    let output = run(&["watch", "-i", "lo", "--packets-scale", "5"]);
     check_code(&output, 2);
     assert!(stderr(&output).contains("--screen"), "{}", stderr(&output));
     let output = run(&["watch", "-i", "lo", "--screen", "monitor", "--plain", "--speed", "2"]);

@@ -1,6 +1,7 @@
 //! What the monitor is like, asked of the command line that starts it when nobody sets anything.
 
-use crate::args::{Cli, Verb, Watch};
+use crate::args::measuring::MONITOR_SAMPLE;
+use crate::args::{Cli, Verb};
 use crate::exit::Failure;
 use crate::quantity;
 use crate::tui::{Interval, KEPT_SAMPLES};
@@ -12,12 +13,13 @@ use core::time::Duration;
 /// The monitor that `tidewire watch --screen monitor` shows.
 pub(super) fn monitor() -> Result<Monitor, Failure> {
     let command = ["tidewire", "watch", "-r", "-", "--screen", "monitor"];
-    let Ok(Cli { verb: Verb::Watch(Watch { monitor, .. }), .. }) = Cli::try_parse_from(command)
-    else {
+    let Ok(Cli { verb: Verb::Watch(watch), .. }) = Cli::try_parse_from(command) else {
         return Err(Failure::failed("no monitor starts without options"));
     };
+    let (monitor, sample) = (watch.monitor, watch.measuring.sample);
+    let sample = sample.as_deref().unwrap_or(MONITOR_SAMPLE);
     let Rate(bits) = quantity::option("--bits-scale", &monitor.bits_scale)?;
-    let Span(interval) = quantity::option("--sample", &monitor.sample)?;
+    let Span(interval) = quantity::option("--sample", sample)?;
     let shortest = (1..=u64::from(u16::MAX)).map(Duration::from_millis);
     let shortest = shortest.into_iter().find(|span| Interval::new(*span).is_some());
     Ok(Monitor {

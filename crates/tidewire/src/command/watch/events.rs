@@ -107,8 +107,9 @@ fn ends_of(frame: &Frame<'_>) -> [Option<String>; 2] {
             Some(station(nsdu.source, nsdu.source_nsap)),
             Some(station(nsdu.destination, nsdu.destination_nsap)),
         ],
-        Err(NoNsdu::Stream(piece)) => [piece.source, piece.destination]
-            .map(|end| Some(super::detail::end((meter::Address::Internet(end.address), end.port)))),
+        Err(NoNsdu::Stream(piece)) => [piece.source, piece.destination].map(|end| {
+            Some(crate::stream::end_name((meter::Address::Internet(end.address), end.port)))
+        }),
         Err(NoNsdu::Foreign(_) | NoNsdu::Malformed(_)) => [None, None],
     }
 }

@@ -1,15 +1,14 @@
 //! A capture file, or a capture that comes in on standard input.
 
-use super::Heard;
 use super::annotate::Frame;
 use super::frames::Frames;
-use super::tell::Teller;
+use crate::command::measuring::{Heard, Teller};
 use crate::exit::Failure;
 use crate::interrupt;
 use crate::metrics::Health;
 use crate::output::Output;
+use crate::stream::Recorder;
 use indicatif::{ProgressBar, ProgressStyle};
-use meter::Meter;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -26,10 +25,10 @@ const WORTH_A_BAR_OCTETS: u64 = 32 << 20;
 const LOOK_UP: Duration = Duration::from_millis(100);
 const CHUNK_OCTETS: usize = 64 << 10;
 
-/// Gives the meter every frame of a capture.
-pub(super) fn meter(
+/// Gives the meter every frame of a capture, until it is done.
+pub(crate) fn meter(
     path: &Path,
-    meter: &mut Meter,
+    recorder: &mut Recorder,
     (beside, teller): (&mut Frames, &mut Teller<'_>),
     output: &Output,
 ) -> anyhow::Result<Heard> {
@@ -38,19 +37,18 @@ pub(super) fn meter(
         // A pipe that was left because of an interrupt only looks cut short.
         (!interrupt::requested()).then(|| Failure::failed(format!("{name}: {error}")))
     };
-    let mut frames = 0;
     let mut capture = match open(path, output) {
         Ok(capture) => capture,
         Err(failure) => {
             let failure = Some(failure);
-            return Ok(Heard { frames, dropped_by_kernel: None, failure, is_cut: true });
+            return Ok(Heard { failure, is_cut: true });
         }
     };
     let mut failure = None;
-    while !interrupt::requested() {
+    while !interrupt::requested() && !recorder.is_done() {
         match capture.next() {
             Ok(Some(record)) => {
-                frames += 1;
+                teller.wait(record.at, recorder)?;
                 let Record { at, link, octets, original_octets, interface } = record;
                 let octets = if beside.lacks(interface) {
                     let octets = octets.to_vec();
@@ -60,9 +58,10 @@ pub(super) fn meter(
                     Cow::Borrowed(octets)
                 };
                 let frame = Frame { at, link, octets: &octets, original_octets, interface };
-                beside.observe(meter, &frame)?;
-                teller.intervals(meter)?;
-                teller.publish(meter, || Health { frames, dropped_by_kernel: None });
+                beside.observe(recorder, &frame)?;
+                teller.tell(recorder)?;
+                let frames = recorder.frames();
+                teller.publish(recorder, || Health { frames, dropped_by_kernel: None });
             }
             Ok(None) => break,
             Err(error) => {
@@ -73,7 +72,7 @@ pub(super) fn meter(
     }
     let is_cut = failure.is_some() || interrupt::requested();
     remark_on_links(&capture, &name, output);
-    Ok(Heard { frames, dropped_by_kernel: None, failure, is_cut })
+    Ok(Heard { failure, is_cut })
 }
 
 /// Opens a capture; `-` is standard input.

@@ -4,13 +4,14 @@ use super::annotate::{Annotated, Frame};
 use super::events::Events;
 use crate::args::Watch;
 use crate::exit::Failure;
-use meter::{Meter, Remarks};
+use crate::stream::Recorder;
+use meter::Remarks;
 use std::io;
 use wire::capture::Interface;
 
 /// What is done with frames beside metering them.
 #[derive(Default)]
-pub(super) struct Frames {
+pub(in crate::command) struct Frames {
     annotated: Option<Annotated>,
     events: Option<Events>,
     remarks: Remarks,
@@ -39,13 +40,15 @@ impl Frames {
     }
 
     /// Gives a frame to the meter.
-    pub(super) fn observe(&mut self, meter: &mut Meter, frame: &Frame<'_>) -> io::Result<()> {
+    pub(super) fn observe(&mut self, recorder: &mut Recorder, frame: &Frame<'_>) -> io::Result<()> {
         let Frame { at, link, octets, original_octets, .. } = *frame;
         if self.annotated.is_none() && self.events.is_none() {
-            meter.observe(at, link, octets, original_octets);
+            recorder.observe(at, link, octets, original_octets);
             return Ok(());
         }
-        meter.observe_remarking(at, link, octets, original_octets, &mut self.remarks);
+        if !recorder.observe_remarking(at, link, octets, original_octets, &mut self.remarks) {
+            return Ok(());
+        }
         if let Some(events) = &mut self.events {
             events.write(frame, &self.remarks)?;
         }

@@ -1,12 +1,12 @@
 //! A live port, heard through a tap that cannot send.
 
-use super::Heard;
 use super::annotate::Frame;
 use super::frames::Frames;
-use super::tell::Teller;
+use crate::command::measuring::{Heard, Teller};
 use crate::exit::Failure;
 use crate::metrics::Health;
 use crate::output::Output;
+use crate::stream::Recorder;
 use crate::{host, interrupt, permission};
 use bench::scenario::Span;
 use core::time::Duration;
@@ -14,7 +14,6 @@ use live::clock::{self, Correlation};
 use live::interface::{Interface, Kind};
 use live::port::{PortError, Wait};
 use live::tap::{Tap, TapParams};
-use meter::Meter;
 use wire::dissect::Link;
 
 /// Enough for every header there is; the meter keeps no user data.
@@ -31,11 +30,11 @@ const LAG: Duration = Duration::from_millis(20);
 pub(super) fn meter(
     interface: &str,
     listen: Option<Span>,
-    meter: &mut Meter,
+    recorder: &mut Recorder,
     (beside, teller): (&mut Frames, &mut Teller<'_>),
     output: &Output,
 ) -> anyhow::Result<Heard> {
-    let mut heard = Heard { frames: 0, dropped_by_kernel: None, failure: None, is_cut: true };
+    let mut heard = Heard { failure: None, is_cut: true };
     let mut tap = match open(interface) {
         Ok(tap) => tap,
         Err(failure) => {
@@ -47,7 +46,7 @@ pub(super) fn meter(
     // Intervals are told in the time of day; frames are stamped by the clock that never steps.
     let day = Correlation::read();
     let end = listen.map(|Span(listen)| clock::now() + listen);
-    while !interrupt::requested() {
+    while !interrupt::requested() && !recorder.is_done() {
         let now = clock::now();
         if end.is_some_and(|end| now >= end) {
             break;
@@ -55,7 +54,6 @@ pub(super) fn meter(
         let until = end.map_or(now + LOOK_UP, |end| end.min(now + LOOK_UP));
         match tap.receive(until) {
             Ok(Some(frame)) => {
-                heard.frames += 1;
                 let at = day.to_wall(frame.at);
                 let frame = Frame {
                     at,
@@ -64,26 +62,27 @@ pub(super) fn meter(
                     original_octets: frame.original_octets,
                     interface: 0,
                 };
-                beside.observe(meter, &frame)?;
+                beside.observe(recorder, &frame)?;
             }
-            Ok(None) => meter.advance(day.to_wall(clock::now()).saturating_sub(LAG)),
+            Ok(None) => recorder.advance(day.to_wall(clock::now()).saturating_sub(LAG)),
             Err(error) => {
                 heard.failure = Some(permission::failure(&error));
                 break;
             }
         }
-        teller.intervals(meter)?;
-        teller.publish(meter, || Health {
-            frames: heard.frames,
-            dropped_by_kernel: tap.dropped().ok(),
-        });
+        if recorder.is_due(day.to_wall(clock::now())) {
+            recorder.note_dropped(tap.dropped().ok());
+        }
+        teller.tell(recorder)?;
+        let frames = recorder.frames();
+        teller.publish(recorder, || Health { frames, dropped_by_kernel: tap.dropped().ok() });
     }
     if heard.failure.is_none() {
-        meter.advance(day.to_wall(clock::now()));
-        teller.intervals(meter)?;
+        recorder.advance(day.to_wall(clock::now()));
+        teller.tell(recorder)?;
     }
-    heard.dropped_by_kernel = tap.dropped().ok();
-    if let Some(dropped @ 1..) = heard.dropped_by_kernel {
+    recorder.note_dropped(tap.dropped().ok());
+    if let Some(dropped @ 1..) = recorder.dropped_by_kernel() {
         output.remark(format_args!(
             "warning: the kernel dropped {dropped} frames: the measures are not valid"
         ));

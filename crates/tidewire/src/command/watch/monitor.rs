@@ -1,7 +1,9 @@
 //! `tidewire watch --screen monitor`: what passes, as it passes.
 
 use super::{file, live_port};
+use crate::args::measuring::MONITOR_SAMPLE;
 use crate::args::{MonitorOptions, Watch};
+use crate::command::measuring;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::quantity;
@@ -21,6 +23,11 @@ pub(super) fn run(
         let failure = Failure::usage("--json has no screen");
         return Err(failure.with_fix("--plain --json writes a record per sample").into());
     }
+    let measuring = &watch.measuring;
+    if measuring.measure.is_some() || measuring.start.is_some() || measuring.channel.is_some() {
+        let failure = Failure::usage("--measure, --start and --channel: the monitor only samples");
+        return Err(failure.with_fix("--sample, or --screen measures").into());
+    }
     let speed = speed(options)?;
     let (name, is_pipe) = match (&watch.read, &watch.interface) {
         (Some(path), _) if path.as_os_str() == "-" => (file::name(path), true),
@@ -35,7 +42,8 @@ pub(super) fn run(
     if options.speed.is_some() && watch.read.is_none() {
         return Err(Failure::usage("--speed goes with --read: a port has its own").into());
     }
-    let settings = settings(name, options)?;
+    let sample = measuring.sample.as_deref().unwrap_or(MONITOR_SAMPLE);
+    let settings = settings(name, sample, options)?;
     if !options.plain {
         tui::check_screen()?;
     }
@@ -53,11 +61,10 @@ pub(super) fn run(
     tui::run(source, &settings, options.plain, output)
 }
 
-fn settings(name: String, options: &MonitorOptions) -> Result<Settings, Failure> {
-    let Span(interval) = quantity::option("--sample", &options.sample)?;
+fn settings(name: String, sample: &str, options: &MonitorOptions) -> Result<Settings, Failure> {
+    let Span(interval) = quantity::option("--sample", sample)?;
     let interval = Interval::new(interval).ok_or_else(|| {
-        let text = &options.sample;
-        Failure::usage(format!("--sample {text:?}: from 10 ms to 60 s, in steps of 10 ms"))
+        Failure::usage(format!("--sample {sample:?}: from 10 ms to 60 s, in steps of 10 ms"))
     })?;
     let Rate(bits) = quantity::option("--bits-scale", &options.bits_scale)?;
     let packets = options.packets_scale;
@@ -79,13 +86,6 @@ fn settings(name: String, options: &MonitorOptions) -> Result<Settings, Failure>
 fn speed(options: &MonitorOptions) -> Result<Option<f64>, Failure> {
     match options.speed.as_deref() {
         None => Ok((!options.plain).then_some(1.0)),
-        Some("max") => Ok(None),
-        Some(text) => match text.parse::<f64>() {
-            Ok(speed) if (0.001..=1e6).contains(&speed) => Ok(Some(speed)),
-            Ok(_) | Err(_) => {
-                let expected = "expected from 0.001 to 1000000, or max";
-                Err(Failure::usage(format!("--speed {text:?}: {expected}")))
-            }
-        },
+        Some(text) => measuring::speed(text),
     }
 }

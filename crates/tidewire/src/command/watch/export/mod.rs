@@ -42,7 +42,7 @@ struct Target {
 
 /// The files that are being written.
 #[derive(Default)]
-pub(super) struct Export {
+pub(in crate::command) struct Export {
     targets: Vec<Target>,
     is_open: bool,
 }
@@ -52,7 +52,7 @@ impl Export {
     ///
     /// # Errors
     /// Folders and files that cannot be made.
-    pub(super) fn new(options: &Options, settings: &Settings) -> Result<Self, Failure> {
+    pub(in crate::command) fn new(options: &Options, settings: &Settings) -> Result<Self, Failure> {
         let mut export = Self::default();
         let bounds = settings.bounds_octets;
         if let Some(folder) = &options.csv {
@@ -102,7 +102,7 @@ impl Export {
     }
 
     /// Takes notice of when measuring began; only the first time counts.
-    pub(super) fn begin(&mut self, began: Instant) -> io::Result<()> {
+    pub(in crate::command) fn begin(&mut self, began: Instant) -> io::Result<()> {
         if core::mem::replace(&mut self.is_open, true) {
             return Ok(());
         }
@@ -118,23 +118,23 @@ impl Export {
     }
 
     /// Writes an interval.
-    pub(super) fn interval(&mut self, report: &Report) -> io::Result<()> {
+    pub(in crate::command) fn interval(&mut self, report: &Report) -> io::Result<()> {
         self.begin(report.start)?;
         self.row(Table::Intervals, || rows::interval(report))
     }
 
     /// Writes a host.
-    pub(super) fn host(&mut self, host: &Host) -> io::Result<()> {
+    pub(in crate::command) fn host(&mut self, host: &Host) -> io::Result<()> {
         self.row(Table::Hosts, || rows::host(host))
     }
 
     /// Writes a connection.
-    pub(super) fn connection(&mut self, connection: &Connection) -> io::Result<()> {
+    pub(in crate::command) fn connection(&mut self, connection: &Connection) -> io::Result<()> {
         self.row(Table::Connections, || rows::connection(connection))
     }
 
     /// Ends every file.
-    pub(super) fn finish(&mut self, total: &Report) -> io::Result<()> {
+    pub(in crate::command) fn finish(&mut self, total: &Report) -> io::Result<()> {
         self.begin(total.start)?;
         let ended = total.start + total.length;
         self.each(None, |target| target.sheet.close(ended))

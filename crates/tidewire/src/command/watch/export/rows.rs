@@ -1,7 +1,7 @@
 //! Intervals, hosts and connections as rows.
 
 use super::table::{Cell, Kind, Layout, cells};
-use crate::command::watch::detail;
+use crate::stream::ending_name;
 use meter::measure::{Measures, Traffic, Values};
 use meter::metric::METRICS;
 use meter::{Connection, Direction, Host, Report};
@@ -104,7 +104,7 @@ pub(super) fn connection(of: &Connection) -> Vec<Cell> {
         text(of.user.name()),
         text(of.confidence.name()),
         text(of.state.name()),
-        of.ending.map_or(Cell::Unset, |ending| text(detail::ending_name(ending))),
+        of.ending.map_or(Cell::Unset, |ending| text(ending_name(ending))),
         time(opening),
         time(established),
         time(closing),

@@ -74,12 +74,12 @@ impl Judged {
 
 /// All that is required.
 #[derive(Default)]
-pub(super) struct Requirements {
+pub(in crate::command) struct Requirements {
     judged: Vec<Judged>,
 }
 
 impl Requirements {
-    pub(super) fn new(wanted: &[Wanted]) -> Self {
+    pub(in crate::command) fn new(wanted: &[Wanted]) -> Self {
         let judged = |wanted: &Wanted| Judged {
             wanted: wanted.clone(),
             counts: [0; 3],
@@ -109,7 +109,7 @@ impl Requirements {
     }
 
     /// Judges an interval; one that was broken off is too short to be compared.
-    pub(super) fn interval(&mut self, report: &Report, settings: &Settings) {
+    pub(in crate::command) fn interval(&mut self, report: &Report, settings: &Settings) {
         if report.length.as_nanos() < settings.interval.as_nanos() || self.judged.is_empty() {
             return;
         }
@@ -119,17 +119,17 @@ impl Requirements {
     }
 
     /// Judges a connection, both its sides together.
-    pub(super) fn connection(&mut self, connection: &Connection) {
+    pub(in crate::command) fn connection(&mut self, connection: &Connection) {
         if self.judged.is_empty() {
             return;
         }
-        let of = super::detail::ends(connection);
+        let of = crate::stream::ends_name(connection);
         let values = || both(connection);
         self.each(|scope| *scope == Scope::Connection, Some(&of), values, &[]);
     }
 
     /// Judges what a host sent.
-    pub(super) fn host(&mut self, host: &Host) {
+    pub(in crate::command) fn host(&mut self, host: &Host) {
         let of = host.address.map_or_else(|| "others".to_owned(), |address| address.to_string());
         let is_it = |scope: &Scope| match scope {
             Scope::Host => true,
@@ -140,7 +140,7 @@ impl Requirements {
     }
 
     /// Judges the whole, and makes of every verdict what it is worth if frames are missing.
-    pub(super) fn total(&mut self, total: &Report, is_missing: bool) {
+    pub(in crate::command) fn total(&mut self, total: &Report, is_missing: bool) {
         let values = || total.measures.values();
         if total.intervals > 0 {
             self.each(|scope| *scope == Scope::Whole, None, values, &total.metrics);
@@ -151,7 +151,7 @@ impl Requirements {
     }
 
     /// The worst verdict; none where nothing is required.
-    pub(super) fn verdict(&self) -> Option<Verdict> {
+    pub(in crate::command) fn verdict(&self) -> Option<Verdict> {
         let of = |wanted| self.judged.iter().any(|judged| judged.verdict() == wanted);
         [Verdict::Fail, Verdict::Undecided, Verdict::Pass].into_iter().find(|verdict| of(*verdict))
     }

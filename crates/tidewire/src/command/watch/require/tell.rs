@@ -38,7 +38,7 @@ struct Found<'a> {
 
 impl Requirements {
     /// Tells what became of each.
-    pub(in crate::command::watch) fn tell(&self, output: &Output) -> io::Result<()> {
+    pub(in crate::command) fn tell(&self, output: &Output) -> io::Result<()> {
         for judged in &self.judged {
             output.record(&record(judged))?;
         }

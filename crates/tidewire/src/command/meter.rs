@@ -1,0 +1,36 @@
+//! `tidewire meter`: captures in, the stream of measures out. Nothing is ever sent.
+
+use super::measuring::{Beside, Heard, Measuring, Teller, conclude};
+use super::watch;
+use crate::args::measuring::Meter;
+use crate::exit::Exit;
+use crate::interrupt;
+use crate::output::Output;
+use crate::stream::JSON_SCHEMA;
+use std::io::Write as _;
+use std::path::PathBuf;
+
+pub(crate) fn run(options: &Meter, output: &Output) -> anyhow::Result<Exit> {
+    if options.schema {
+        std::io::stdout().lock().write_all(JSON_SCHEMA.as_bytes())?;
+        return Ok(Exit::Ok);
+    }
+    let measuring = Measuring::of(&options.measuring)?;
+    interrupt::install()?;
+    let output = &Output { json: true, quiet: output.quiet };
+    let standard_input = [PathBuf::from("-")];
+    let files = if options.files.is_empty() { &standard_input } else { options.files.as_slice() };
+    let names: Vec<String> = files.iter().map(|file| watch::name_of(file)).collect();
+    let head = measuring.head(names.join(", "));
+    let mut teller = Teller::begin(output, head, measuring.only.clone(), Beside::default())?;
+    let mut recorder = measuring.recorder();
+    let mut frames = watch::Frames::default();
+    let mut heard = Heard { failure: None, is_cut: false };
+    for file in files {
+        heard = watch::file::meter(file, &mut recorder, (&mut frames, &mut teller), output)?;
+        if heard.failure.is_some() || interrupt::requested() || recorder.is_done() {
+            break;
+        }
+    }
+    conclude(heard, &mut recorder, &mut teller)
+}

@@ -1,0 +1,106 @@
+//! `tidewire show`: a stream of measures in, screens or lines out.
+
+use super::measuring::{self, Pace};
+use crate::args::measuring::Show;
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+use crate::stream::{Lines, Reader, Record};
+use crate::tui::{self, Look, Surroundings};
+use crate::{interrupt, screens};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, IsTerminal as _};
+use std::sync::mpsc::{self, SyncSender};
+use wire::time::Instant;
+
+/// Records that wait for the screen.
+const AHEAD: usize = 1_024;
+
+type Stream = Reader<Box<dyn BufRead + Send>>;
+
+pub(crate) fn run(options: &Show, output: &Output) -> anyhow::Result<Exit> {
+    let speed = options.speed.as_deref().map(measuring::speed).transpose()?.flatten();
+    let is_plain = options.plain || output.json || !io::stdout().is_terminal();
+    if !is_plain {
+        tui::check_screen()?;
+    }
+    let (name, from) = open(options)?;
+    let (reader, head) =
+        Reader::open(from).map_err(|error| Failure::failed(format!("{name}: {error}")))?;
+    if is_plain {
+        output.record(&Record::Stream(head.clone()))?;
+        let mut lines = Lines::new(head);
+        return read(reader, &name, speed, |record| {
+            output.record(&record)?;
+            lines.tell(&record, output)
+        });
+    }
+    let (to, records) = mpsc::sync_channel(AHEAD);
+    let reading =
+        std::thread::spawn(move || read(reader, &name, speed, |record| send(&to, record)));
+    let look = Look::new(options.theme, options.symbols, &Surroundings::of_process());
+    let is_interrupted = screens::show(head, &records, &look)?;
+    drop(records);
+    if is_interrupted || interrupt::requested() {
+        return Ok(Exit::Interrupted);
+    }
+    // Whoever leaves before the end has no verdict of it, and a silent pipe is not waited for.
+    if !reading.is_finished() {
+        return Ok(Exit::Ok);
+    }
+    reading.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+fn send(to: &SyncSender<Record>, record: Record) -> io::Result<()> {
+    to.send(record).map_err(|_| io::ErrorKind::BrokenPipe.into())
+}
+
+/// Reads records to the end, each when it is due.
+fn read(
+    mut reader: Stream,
+    name: &str,
+    speed: Option<f64>,
+    mut tell: impl FnMut(Record) -> io::Result<()>,
+) -> anyhow::Result<Exit> {
+    let mut pace = speed.map(Pace::new);
+    let mut exit = Exit::Ok;
+    while let Some(record) =
+        reader.next().map_err(|error| Failure::failed(format!("{name}: {error}")))?
+    {
+        if let (Some(pace), Some((start, end))) = (&mut pace, span(&record)) {
+            pace.begun(start);
+            while !pace.wait(end) {}
+        }
+        if interrupt::requested() {
+            return Ok(Exit::Interrupted);
+        }
+        if let Record::End(end) = &record
+            && (!end.complete || end.dropped_by_kernel.is_some_and(|dropped| dropped > 0))
+        {
+            exit = Exit::Undecided;
+        }
+        tell(record)?;
+    }
+    Ok(exit)
+}
+
+/// From when to when a record tells; of those that tell the time.
+fn span(record: &Record) -> Option<(Instant, Instant)> {
+    let (start, length) = match record {
+        Record::Sample(sample) => (sample.start_ns, sample.length_ns),
+        Record::Interval(interval) => (interval.start_ns, interval.length_ns),
+        _ => return None,
+    };
+    Some((Instant::from_nanos(start), Instant::from_nanos(start.saturating_add(length))))
+}
+
+/// What is read, and what messages call it.
+fn open(options: &Show) -> Result<(String, Box<dyn BufRead + Send>), Failure> {
+    let file = options.file.as_deref().filter(|file| file.as_os_str() != "-");
+    let Some(file) = file else {
+        return Ok(("standard input".to_owned(), Box::new(BufReader::new(io::stdin()))));
+    };
+    let name = file.display().to_string();
+    let opened = File::open(file)
+        .map_err(|error| Failure::failed(format!("cannot open {name}: {error}")))?;
+    Ok((name, Box::new(BufReader::new(opened))))
+}

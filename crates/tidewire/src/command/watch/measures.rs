@@ -1,0 +1,78 @@
+//! `tidewire watch --screen measures`: collection, measurement and display in one process.
+
+use super::{Frames, file, live_port, source};
+use crate::args::Watch;
+use crate::command::measuring::{self, Measuring, Teller, conclude};
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+use crate::tui::{self, Look, Surroundings};
+use crate::{interrupt, screens};
+use bench::scenario::Span;
+use core::time::Duration;
+use std::sync::mpsc;
+
+/// How often a screen is told of what has accumulated, unless something else is asked for.
+const REPORT: Duration = Duration::from_secs(1);
+/// And where connections stand.
+const SAMPLE: Duration = Duration::from_millis(100);
+/// Records that wait for the screen.
+const AHEAD: usize = 1_024;
+
+pub(super) fn run(watch: &Watch, listen: Option<Span>) -> anyhow::Result<Exit> {
+    let options = &watch.monitor;
+    let export = &watch.export;
+    if export.csv.is_some()
+        || export.zeek.is_some()
+        || export.annotate.is_some()
+        || export.events.is_some()
+        || !export.require.is_empty()
+    {
+        let failure = Failure::usage("--screen measures writes no files and judges nothing");
+        return Err(failure.with_fix("--screen measures --plain").into());
+    }
+    let speed = options.speed.as_deref().map(measuring::speed).transpose()?.flatten();
+    if speed.is_some() && watch.read.is_none() {
+        return Err(Failure::usage("--speed goes with --read: a port has its own").into());
+    }
+    tui::check_screen()?;
+    let mut measuring = Measuring::of(&watch.measuring)?;
+    if watch.measuring.report.is_none() {
+        measuring.spans.report = REPORT.min(measuring.settings.interval);
+    }
+    measuring.spans.sample.get_or_insert(SAMPLE);
+    let head = measuring.head(source(watch));
+    let (to, records) = mpsc::sync_channel(AHEAD);
+    let (read, interface) = (watch.read.clone(), watch.interface.clone());
+    if let (None, Some(name)) = (&read, &interface) {
+        // What is missing is said before the terminal is taken over.
+        drop(live_port::open(name)?);
+    }
+    let quiet = Output { json: false, quiet: true };
+    let meter = std::thread::spawn(move || {
+        let mut teller = Teller::on_screen(to, measuring.only.clone(), speed);
+        let mut recorder = measuring.recorder();
+        let mut frames = Frames::default();
+        let heard = match (&read, &interface) {
+            (Some(path), _) => {
+                file::meter(path, &mut recorder, (&mut frames, &mut teller), &quiet)?
+            }
+            (None, name) => {
+                let name = name.as_deref().unwrap_or_default();
+                live_port::meter(name, listen, &mut recorder, (&mut frames, &mut teller), &quiet)?
+            }
+        };
+        conclude(heard, &mut recorder, &mut teller)
+    });
+    let look = Look::new(options.theme, options.symbols, &Surroundings::of_process());
+    let is_interrupted = screens::show(head, &records, &look)?;
+    drop(records);
+    if is_interrupted || interrupt::requested() {
+        return Ok(Exit::Interrupted);
+    }
+    // Whoever leaves before the end has no verdict of it, and a silent pipe is not waited for.
+    if !meter.is_finished() {
+        return Ok(Exit::Ok);
+    }
+    let outcome = meter.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    outcome
+}

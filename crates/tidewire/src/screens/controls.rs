@@ -1,0 +1,248 @@
+//! What the operator has set, and what each key changes of it. Pure: no terminal, no clock.
+
+use super::page::{Page, SORTS, Sheet};
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+/// A filter is no longer than this.
+const LONGEST_PROMPT: usize = 60;
+
+/// Keys and what they do, the most needed first.
+pub(super) const KEYS: [(&str, &str); 10] = [
+    ("q", "quit"),
+    ("1-9, Tab", "turn to a page"),
+    ("Enter", "what the row is about"),
+    ("Esc", "back; no filter"),
+    ("up, down", "move; PgUp, PgDn, Home, End"),
+    ("s", "sort connections"),
+    ("/", "filter rows by what they say"),
+    ("space", "pause, and go on"),
+    ("n, p", "next and previous connection"),
+    ("?", "this help"),
+];
+
+/// What follows from a key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Effect {
+    /// Nothing, or only on the screen.
+    None,
+    /// The display stands still, or goes on.
+    Pause,
+    /// The end.
+    Quit,
+    /// The end by Ctrl-C.
+    Interrupt,
+}
+
+/// What the operator has set.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Controls {
+    pub(super) page: Page,
+    /// Where Esc leads.
+    pub(super) before: Vec<(Page, usize)>,
+    /// The row that is marked.
+    pub(super) cursor: usize,
+    pub(super) sort: usize,
+    pub(super) filter: String,
+    /// The filter being typed.
+    pub(super) prompt: Option<String>,
+    pub(super) is_paused: bool,
+    pub(super) is_help_shown: bool,
+    /// The connection that is shown in depth.
+    pub(super) chosen: Option<u32>,
+}
+
+impl Controls {
+    /// As they are in the beginning.
+    pub(super) const fn new() -> Self {
+        Self {
+            page: Page::Overview,
+            before: Vec::new(),
+            cursor: 0,
+            sort: 0,
+            filter: String::new(),
+            prompt: None,
+            is_paused: false,
+            is_help_shown: false,
+            chosen: None,
+        }
+    }
+
+    /// What a key does, `sheet` being on the screen with room for so many rows, and `ids` the
+    /// connections there are.
+    pub(super) fn press(
+        &mut self,
+        key: &KeyEvent,
+        sheet: &Sheet,
+        rows: usize,
+        ids: &[u32],
+    ) -> Effect {
+        if key.modifiers.contains(KeyModifiers::CONTROL) {
+            return if key.code == KeyCode::Char('c') { Effect::Interrupt } else { Effect::None };
+        }
+        if let Some(prompt) = self.prompt.take() {
+            self.type_on(prompt, key.code);
+            return Effect::None;
+        }
+        if core::mem::take(&mut self.is_help_shown) && key.code != KeyCode::Char('q') {
+            return Effect::None;
+        }
+        let last = sheet.rows.len().saturating_sub(1);
+        match key.code {
+            KeyCode::Char('q') => return Effect::Quit,
+            KeyCode::Char(' ') => {
+                self.is_paused = !self.is_paused;
+                return Effect::Pause;
+            }
+            KeyCode::Char('?') => self.is_help_shown = true,
+            KeyCode::Char('/') => self.prompt = Some(self.filter.clone()),
+            KeyCode::Char('s') => self.sort = (self.sort + 1) % SORTS.len(),
+            KeyCode::Char('n') => self.chosen = neighbour(ids, self.chosen, true),
+            KeyCode::Char('p') => self.chosen = neighbour(ids, self.chosen, false),
+            KeyCode::Char(digit @ '1'..='9') => {
+                let place = digit as usize - '1' as usize;
+                self.turn_to(Page::ALL[place]);
+            }
+            KeyCode::Tab | KeyCode::Right => self.turn_to(self.page.step(1)),
+            KeyCode::BackTab | KeyCode::Left => self.turn_to(self.page.step(Page::ALL.len() - 1)),
+            KeyCode::Up => self.cursor = self.cursor.min(last).saturating_sub(1),
+            KeyCode::Down => self.cursor = (self.cursor + 1).min(last),
+            KeyCode::PageUp => self.cursor = self.cursor.min(last).saturating_sub(rows.max(2) - 1),
+            KeyCode::PageDown => self.cursor = (self.cursor + rows.max(2) - 1).min(last),
+            KeyCode::Home => self.cursor = 0,
+            KeyCode::End => self.cursor = last,
+            KeyCode::Enter => self.enter(sheet),
+            KeyCode::Esc => self.leave(),
+            _ => {}
+        }
+        Effect::None
+    }
+
+    fn turn_to(&mut self, page: Page) {
+        if page != self.page {
+            (self.page, self.cursor) = (page, 0);
+            self.before.clear();
+        }
+    }
+
+    fn enter(&mut self, sheet: &Sheet) {
+        let Some(row) = sheet.rows.get(self.cursor) else { return };
+        let to = if row.connection.is_some() { Some(Page::One) } else { row.page };
+        let Some(page) = to else { return };
+        self.chosen = row.connection.or(self.chosen);
+        self.before.push((self.page, self.cursor));
+        (self.page, self.cursor) = (page, 0);
+    }
+
+    fn leave(&mut self) {
+        if let Some((page, cursor)) = self.before.pop() {
+            (self.page, self.cursor) = (page, cursor);
+        } else if self.filter.is_empty() {
+            self.turn_to(Page::Overview);
+        } else {
+            self.filter.clear();
+        }
+    }
+
+    fn type_on(&mut self, mut prompt: String, code: KeyCode) {
+        match code {
+            KeyCode::Esc => return,
+            KeyCode::Enter => {
+                (self.filter, self.cursor) = (prompt, 0);
+                return;
+            }
+            KeyCode::Backspace => {
+                prompt.pop();
+            }
+            KeyCode::Char(letter) if prompt.len() < LONGEST_PROMPT && letter.is_ascii() => {
+                prompt.push(letter);
+            }
+            _ => {}
+        }
+        self.prompt = Some(prompt);
+    }
+}
+
+/// The connection after, or before, the one chosen; around the ends.
+fn neighbour(ids: &[u32], chosen: Option<u32>, forward: bool) -> Option<u32> {
+    let after = || ids.iter().find(|id| chosen.is_some_and(|chosen| **id > chosen));
+    let before = || ids.iter().rev().find(|id| chosen.is_some_and(|chosen| **id < chosen));
+    let found = if forward { after().or(ids.first()) } else { before().or(ids.last()) };
+    found.copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::page::Row;
+    use super::*;
+
+    fn sheet() -> Sheet {
+        let of = |id| Row { text: format!("row {id}"), connection: Some(id), ..Row::default() };
+        Sheet { rows: (1..=30).map(of).collect(), ..Sheet::default() }
+    }
+
+    fn press(controls: &mut Controls, code: KeyCode) -> Effect {
+        controls.press(&KeyEvent::from(code), &sheet(), 10, &[3, 5, 9])
+    }
+
+    #[test]
+    fn enter_leads_to_the_connection_of_the_row_and_esc_back_to_the_row() {
+        let mut controls = Controls::new();
+        press(&mut controls, KeyCode::Char('2'));
+        (0..4).for_each(|_| {
+            press(&mut controls, KeyCode::Down);
+        });
+        press(&mut controls, KeyCode::Enter);
+        assert_eq!((controls.page, controls.chosen), (Page::One, Some(5)));
+        press(&mut controls, KeyCode::Esc);
+        assert_eq!((controls.page, controls.cursor), (Page::Connections, 4));
+        press(&mut controls, KeyCode::Esc);
+        assert_eq!(controls.page, Page::Overview);
+    }
+
+    #[test]
+    fn the_cursor_stays_among_the_rows() {
+        let mut controls = Controls::new();
+        press(&mut controls, KeyCode::Up);
+        assert_eq!(controls.cursor, 0);
+        // Nine rows of ten, so that one stays in sight.
+        press(&mut controls, KeyCode::PageDown);
+        assert_eq!(controls.cursor, 9);
+        press(&mut controls, KeyCode::End);
+        press(&mut controls, KeyCode::Down);
+        assert_eq!(controls.cursor, 29);
+    }
+
+    #[test]
+    fn pages_go_around_and_numbers_lead_to_them() {
+        let mut controls = Controls::new();
+        press(&mut controls, KeyCode::BackTab);
+        assert_eq!(controls.page, Page::Capture);
+        press(&mut controls, KeyCode::Tab);
+        assert_eq!(controls.page, Page::Overview);
+        press(&mut controls, KeyCode::Char('8'));
+        assert_eq!(controls.page, Page::Events);
+    }
+
+    #[test]
+    fn letters_of_a_filter_are_no_keys_and_esc_keeps_the_old_one() {
+        let mut controls = Controls::new();
+        for code in [KeyCode::Char('/'), KeyCode::Char('q'), KeyCode::Char('1'), KeyCode::Enter] {
+            assert_eq!(press(&mut controls, code), Effect::None);
+        }
+        assert_eq!(controls.filter, "q1");
+        for code in [KeyCode::Char('/'), KeyCode::Backspace, KeyCode::Esc] {
+            press(&mut controls, code);
+        }
+        assert_eq!((controls.filter.as_str(), &controls.prompt), ("q1", &None));
+        press(&mut controls, KeyCode::Esc);
+        assert_eq!(controls.filter, "");
+    }
+
+    #[test]
+    fn next_and_previous_go_around() {
+        assert_eq!(neighbour(&[3, 5, 9], Some(5), true), Some(9));
+        assert_eq!(neighbour(&[3, 5, 9], Some(9), true), Some(3));
+        assert_eq!(neighbour(&[3, 5, 9], None, false), Some(9));
+        assert_eq!(neighbour(&[], Some(1), true), None);
+    }
+}

@@ -1,0 +1,162 @@
+//! Draws a page: it reads plain data, computes no measure and waits for nothing.
+//!
+//! From top to bottom: what is read and how far it is, the pages, what this page is about, the names
+//! of its columns, its rows with the marked one, and the keys.
+
+use super::controls::{Controls, KEYS};
+use super::finding::Grade;
+use super::model::Model;
+use super::page::{self, Page, Room, Sheet};
+use crate::quantity;
+use crate::tui::Look;
+use ratatui::Frame;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Modifier, Style};
+
+/// The smallest screen with room for anything.
+const LEAST_COLUMNS: u16 = 40;
+/// The smallest screen with room for anything.
+const LEAST_ROWS: u16 = 12;
+/// Header, tabs, what it is about, and keys.
+const FIXED_ROWS: usize = 4;
+
+/// What is drawn.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct View {
+    header: [String; 2],
+    page: Page,
+    pub(super) sheet: Sheet,
+    cursor: usize,
+    first: usize,
+    footer: String,
+    is_help_shown: bool,
+    /// How many rows there is room for.
+    pub(super) rows: usize,
+}
+
+impl View {
+    /// Of a model, on a screen of this size.
+    pub(super) fn of(model: &Model, controls: &Controls, size: (u16, u16), look: &Look) -> Self {
+        let (columns, rows) = (usize::from(size.0), usize::from(size.1));
+        let room = Room { columns, rows: rows.saturating_sub(FIXED_ROWS), symbols: look.symbols };
+        let sheet = page::sheet(model, controls, room);
+        let rows = room.rows.saturating_sub(usize::from(sheet.heading.is_some()));
+        let cursor = controls.cursor.min(sheet.rows.len().saturating_sub(1));
+        // The marked row stays in sight, and the last row at the bottom.
+        let first = cursor.saturating_sub(rows.saturating_sub(1));
+        let state = match (&model.end, controls.is_paused) {
+            (_, true) => "paused",
+            (None, false) => "under way",
+            (Some(end), false) if end.complete => "all there is",
+            (Some(_), false) => "not complete",
+        };
+        let length = quantity::span(model.length_ns());
+        Self {
+            header: [
+                format!(" {}", model.head.source),
+                format!("{length}  {} frames  {state} ", model.frames()),
+            ],
+            page: controls.page,
+            cursor,
+            first,
+            footer: footer(controls),
+            is_help_shown: controls.is_help_shown,
+            rows,
+            sheet,
+        }
+    }
+}
+
+fn footer(controls: &Controls) -> String {
+    match &controls.prompt {
+        Some(prompt) => format!("filter: {prompt}_   Enter takes it, Esc leaves it"),
+        None if controls.is_help_shown => "any key leaves this help".to_owned(),
+        None => "1-9 page  Enter look  Esc back  s sort  / filter  space pause  ? help  q quit"
+            .to_owned(),
+    }
+}
+
+/// Draws the view.
+pub(super) fn draw(frame: &mut Frame<'_>, view: &View, look: &Look) {
+    let area = frame.area();
+    let buffer = frame.buffer_mut();
+    if area.width < LEAST_COLUMNS || area.height < LEAST_ROWS {
+        let text = format!("{LEAST_COLUMNS} x {LEAST_ROWS} needed; q quits");
+        put(buffer, area, 0, &text, Style::new());
+        return;
+    }
+    buffer.set_style(row(area, 0), look.header);
+    let [left, right] = &view.header;
+    let width = usize::from(area.width);
+    let right_width = right.chars().count().min(width);
+    buffer.set_stringn(area.x, area.y, left, width.saturating_sub(right_width + 1), look.header);
+    buffer.set_stringn(
+        area.x + (width - right_width) as u16,
+        area.y,
+        right,
+        right_width,
+        look.header,
+    );
+    tabs(buffer, row(area, 1), view.page, look);
+    let body = Rect { y: area.y + 2, height: area.height - 3, ..area };
+    if view.is_help_shown {
+        for ((keys, what), line) in KEYS.into_iter().zip(0..) {
+            put(buffer, body, line, &format!("  {keys:10} {what}"), look.keys);
+        }
+    } else {
+        sheet(buffer, body, view, look);
+    }
+    put(buffer, area, area.height - 1, &view.footer, look.keys);
+}
+
+fn row(area: Rect, number: u16) -> Rect {
+    Rect { y: area.y + number, height: 1, ..area }
+}
+
+/// Writes from the left of a row, as far as it reaches.
+fn put(buffer: &mut Buffer, area: Rect, number: u16, text: &str, style: Style) {
+    if number < area.height {
+        buffer.set_stringn(area.x, area.y + number, text, area.width.into(), style);
+    }
+}
+
+/// The pages by number, with their names as far as there is room; this one in brackets.
+fn tabs(buffer: &mut Buffer, area: Rect, page: Page, look: &Look) {
+    let told = |is_named: bool| {
+        let tabs = Page::ALL.into_iter().zip(1..).map(|(tab, number)| match tab == page {
+            true => format!("[{number} {}]", tab.name()),
+            false if is_named => format!("{number} {}", tab.name()),
+            false => number.to_string(),
+        });
+        tabs.collect::<Vec<String>>().join(" ")
+    };
+    let named = told(true);
+    let text = if named.chars().count() <= area.width.into() { named } else { told(false) };
+    put(buffer, area, 0, &text, look.keys);
+}
+
+fn sheet(buffer: &mut Buffer, area: Rect, view: &View, look: &Look) {
+    put(buffer, area, 0, &view.sheet.about, look.figures);
+    let mut line = 1;
+    if let Some(heading) = &view.sheet.heading {
+        buffer.set_style(row(area, line), look.titles);
+        put(buffer, area, line, heading, look.titles);
+        line += 1;
+    }
+    for (place, of) in view.sheet.rows.iter().enumerate().skip(view.first).take(view.rows) {
+        let mut style = match of.grade {
+            Some(Grade::Bad) => look.notices,
+            Some(Grade::Look | Grade::Note) | None => Style::new(),
+        };
+        if place == view.cursor {
+            style = style.add_modifier(Modifier::REVERSED);
+            buffer.set_style(row(area, line), style);
+        }
+        put(buffer, area, line, &of.text, style);
+        line += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests;

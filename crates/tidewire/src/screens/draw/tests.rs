@@ -1,0 +1,127 @@
+use super::*;
+use crate::screens::page::Page;
+use crate::stream::{Details, Head, Record, Recorder, Spans, Subset};
+use crate::tui::{Surroundings, Symbols, Theme};
+use core::time::Duration;
+use meter::Settings;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use std::fs::File;
+use std::path::Path;
+use wire::capture::Capture;
+
+fn look(theme: Theme) -> Look {
+    Look::new(theme, Symbols::Blocks, &Surroundings::default())
+}
+
+/// What screens show of the capture of a cell with a bad path.
+fn cell() -> Model {
+    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../captures/cell.pcapng"));
+    let mut capture = Capture::open(File::open(path).unwrap()).unwrap();
+    let settings = Settings::every(Duration::from_secs(2));
+    let second = Duration::from_secs(1);
+    let spans = Spans { report: second, sample: Some(second / 20), intervals: None };
+    let (details, only) = (Details { top: 20 }, Subset::default());
+    let head = Head::of("cell.pcapng".to_owned(), &settings, (spans, details, &only));
+    let (mut recorder, mut model) = (Recorder::new(settings, spans, details), Model::new(head));
+    while let Some(record) = capture.next().unwrap() {
+        recorder.observe(record.at, record.link, record.octets, record.original_octets);
+        tell(&mut recorder, &mut model);
+    }
+    recorder.finish(false, None);
+    tell(&mut recorder, &mut model);
+    model
+}
+
+/// As through a pipe: written and read.
+fn tell(recorder: &mut Recorder, model: &mut Model) {
+    while let Some(item) = recorder.take() {
+        let line = serde_json::to_string(&Record::of(&item, &Subset::default())).unwrap();
+        model.take(serde_json::from_str(&line).unwrap());
+    }
+}
+
+fn drawn(model: &Model, controls: &Controls, size: (u16, u16)) -> String {
+    let look = look(Theme::Mono);
+    let mut terminal = Terminal::new(TestBackend::new(size.0, size.1)).unwrap();
+    let view = View::of(model, controls, size, &look);
+    terminal.draw(|frame| draw(frame, &view, &look)).unwrap();
+    terminal.backend().to_string()
+}
+
+fn on(page: Page) -> Controls {
+    Controls { page, ..Controls::new() }
+}
+
+#[test]
+fn every_page_has_a_look() {
+    let model = cell();
+    for page in Page::ALL {
+        insta::assert_snapshot!(
+            page.name().trim_end_matches('.'),
+            drawn(&model, &on(page), (80, 24))
+        );
+    }
+}
+
+#[test]
+fn a_small_screen_and_a_large_one_have_room() {
+    let model = cell();
+    insta::assert_snapshot!("overview_40x12", drawn(&model, &on(Page::Overview), (40, 12)));
+    insta::assert_snapshot!("one_120x40", drawn(&model, &on(Page::One), (120, 40)));
+    let mut controls = on(Page::Connections);
+    controls.is_help_shown = true;
+    insta::assert_snapshot!("help", drawn(&model, &controls, (80, 24)));
+}
+
+#[test]
+fn no_size_and_no_stream_makes_a_page_panic() {
+    let (model, head) = (cell(), cell().head);
+    let empty = Model::new(head);
+    for page in Page::ALL {
+        for columns in [1, 20, 39, 40, 41, 60, 79, 80, 81, 133, 250] {
+            for rows in [1, 11, 12, 13, 24, 60] {
+                for model in [&model, &empty] {
+                    let far = Controls { cursor: 1_000, chosen: Some(7), ..on(page) };
+                    drawn(model, &far, (columns, rows));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn colours_say_nothing_that_words_do_not() {
+    let model = cell();
+    let size = (80, 24);
+    for page in Page::ALL {
+        let texts: Vec<String> = [Theme::Dark, Theme::Light, Theme::Mono]
+            .into_iter()
+            .map(|theme| {
+                let look = look(theme);
+                let mut terminal = Terminal::new(TestBackend::new(size.0, size.1)).unwrap();
+                let view = View::of(&model, &on(page), size, &look);
+                terminal.draw(|frame| draw(frame, &view, &look)).unwrap();
+                terminal.backend().to_string()
+            })
+            .collect();
+        assert!(texts.iter().all(|text| *text == texts[0]));
+        let view = View::of(&model, &on(page), size, &look(Theme::Mono));
+        for row in view.sheet.rows.iter().filter(|row| row.grade.is_some()) {
+            let sign = row.grade.unwrap().sign();
+            assert!(row.text.starts_with(sign), "{:?} of {page:?}", row.text);
+        }
+    }
+}
+
+#[test]
+fn what_a_screen_says_is_what_the_stream_says() {
+    let model = cell();
+    // As `watch -r captures/cell.pcapng` prints it: 293 DTs, of which 5 were sent again.
+    let measures = model.measures();
+    assert_eq!((measures.count("dt_tpdus"), measures.count("dt_retransmissions")), (293, 5));
+    let overview = drawn(&model, &on(Page::Overview), (80, 24));
+    assert!(overview.contains("5 of 293 DTs were sent again, 1.7 %"), "{overview}");
+    let both: u64 = model.connections.values().map(|known| known.both("dt_tpdus")).sum();
+    assert_eq!(both, 293, "its connections have all of them");
+}

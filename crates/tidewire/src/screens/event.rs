@@ -1,0 +1,135 @@
+//! What happened, told from record to record: connections and their windows, oddities, losses.
+
+use super::known::Known;
+use crate::quantity;
+use crate::stream::{End, Identity, Interval};
+use std::collections::VecDeque;
+
+/// Events kept: the latest.
+const KEPT: usize = 512;
+/// Columns for the two ends of a connection.
+const ENDS_COLUMNS: usize = 37;
+
+/// Something that happened.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Event {
+    pub(super) at_ns: u64,
+    pub(super) text: String,
+    /// Whether it should not have happened.
+    pub(super) is_bad: bool,
+}
+
+/// What happened lately.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Events {
+    kept: VecDeque<Event>,
+    /// How many were there before those kept.
+    pub(super) gone: u64,
+}
+
+/// The two ends of a connection, in so many columns.
+pub(super) fn ends(identity: &Identity, columns: usize) -> String {
+    let [from, to] = &identity.ends;
+    let half = columns.saturating_sub(1) / 2;
+    format!("{}>{}", back(from, half), back(to, half))
+}
+
+/// The back of an address, which tells more than its front.
+fn back(address: &str, columns: usize) -> String {
+    let count = address.chars().count();
+    if count <= columns {
+        return address.to_owned();
+    }
+    let kept: String = address.chars().skip(count + 2 - columns.max(2)).collect();
+    format!("..{kept}")
+}
+
+impl Events {
+    /// Each, the latest last.
+    pub(super) fn each(&self) -> impl DoubleEndedIterator<Item = &Event> {
+        self.kept.iter()
+    }
+
+    fn push(&mut self, at_ns: u64, is_bad: bool, text: String) {
+        if self.kept.len() == KEPT {
+            self.kept.pop_front();
+            self.gone += 1;
+        }
+        // Connections are told of after the interval in which their states came.
+        let at = self.kept.iter().rposition(|known| known.at_ns <= at_ns).map_or(0, |at| at + 1);
+        self.kept.insert(at, Event { at_ns, text, is_bad });
+    }
+
+    /// Takes notice of a connection, beside what was known of it.
+    pub(super) fn connection(&mut self, before: Option<&Known>, now: &Identity) {
+        let before = before.and_then(|known| known.identity.as_ref());
+        let ends = ends(now, ENDS_COLUMNS);
+        let came =
+            |of: fn(&Identity) -> Option<u64>| of(now).filter(|_| before.and_then(of).is_none());
+        if let Some(at) = came(|identity| identity.opening_ns) {
+            self.push(at, false, format!("{ends} asked for"));
+        }
+        if let Some(at) = came(|identity| identity.established_ns) {
+            let how = if now.opening_ns.is_some() { "established" } else { "found under way" };
+            self.push(at, false, format!("{ends} {how}"));
+        }
+        if let Some(at) = came(|identity| identity.closing_ns.or(identity.closed_ns)) {
+            let (how, is_bad) = match now.outcome() {
+                "graceful" => ("ended", false),
+                "abrupt" => ("ended abruptly", true),
+                "erroneous" => ("ended after an error", true),
+                _ if now.established_ns.is_none() => ("refused", true),
+                _ => ("ended", false),
+            };
+            self.push(at, is_bad, format!("{ends} {how}"));
+        }
+    }
+
+    /// Takes notice of windows that closed or opened.
+    pub(super) fn window(&mut self, before: [Option<u64>; 2], known: &Known, until_ns: u64) {
+        let Some(identity) = &known.identity else { return };
+        let [from, to] = &identity.ends;
+        for ((before, now), (sender, receiver)) in
+            before.into_iter().zip(known.closed_since()).zip([(from, to), (to, from)])
+        {
+            let (sender, receiver) = (back(sender, 18), back(receiver, 18));
+            match (before, now) {
+                (None, Some(at)) => {
+                    self.push(at, true, format!("{receiver} gives {sender} no credit"));
+                }
+                (Some(since), None) => {
+                    let span = quantity::span(until_ns.saturating_sub(since));
+                    let text =
+                        format!("{receiver} gives {sender} credit again, after {span} at most");
+                    self.push(until_ns, false, text);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Takes notice of an interval, or of what has come to it since the last report.
+    pub(super) fn interval(&mut self, before: Option<&Interval>, now: &Interval, until_ns: u64) {
+        let before_in_it = before.filter(|before| before.index == now.index);
+        for (name, times) in now.oddities.iter() {
+            let known = before_in_it.map_or(0, |before| before.oddities.count(name));
+            // Foreign frames are most of what there is on most networks.
+            if times > known && !name.starts_with("foreign: ") {
+                self.push(until_ns, true, format!("{} x {name}", times - known));
+            }
+        }
+        let dropped = |of: Option<&Interval>| of.and_then(|of| of.dropped_by_kernel).unwrap_or(0);
+        let (then, now) = (dropped(before), dropped(Some(now)));
+        if now > then {
+            self.push(until_ns, true, format!("the kernel dropped {} frames", now - then));
+        }
+    }
+
+    /// Takes notice of the end.
+    pub(super) fn end(&mut self, end: &End, until_ns: u64) {
+        if let Some(error) = &end.error {
+            let error = error.lines().next().unwrap_or_default();
+            self.push(until_ns, true, format!("not complete: {error}"));
+        }
+    }
+}

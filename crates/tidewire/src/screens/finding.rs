@@ -1,0 +1,357 @@
+//! What is wrong, or looks so: the measures of everything so far, judged and ranked.
+//!
+//! Each finding says what was counted of how many. The limits are written here and in
+//! `tidewire help screens`, and nothing is hidden below them: what is not bad is worth a look.
+
+use super::event::ends;
+use super::known::Known;
+use super::model::Model;
+use super::page::Page;
+use crate::quantity::{self, significant};
+use crate::stream::Named;
+
+/// A share from which losses, repetitions and refusals are bad.
+const BAD_SHARE: f64 = 0.01;
+/// A share of its time from which a closed window is bad, and so is one this long.
+const BAD_CLOSED_SHARE: f64 = 0.1;
+const BAD_CLOSED_NS: u64 = 1_000_000_000;
+/// Columns for the two ends of a connection.
+const ENDS_COLUMNS: usize = 37;
+
+/// How much it matters.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Grade {
+    /// Something is wrong.
+    Bad,
+    /// It may be.
+    Look,
+    /// It is as well to know.
+    Note,
+}
+
+impl Grade {
+    /// What it looks like where there are no colours.
+    pub(super) const fn sign(self) -> &'static str {
+        match self {
+            Self::Bad => "!!",
+            Self::Look => "! ",
+            Self::Note => "- ",
+        }
+    }
+}
+
+/// Something found.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Finding {
+    pub(super) grade: Grade,
+    /// What share of what it concerns, for the order.
+    share: f64,
+    pub(super) text: String,
+    /// The worst of it, where that is one connection.
+    pub(super) detail: Option<String>,
+    /// Where to look on.
+    pub(super) page: Page,
+    pub(super) connection: Option<u32>,
+}
+
+/// The judgement of a model under way.
+struct Judge<'a> {
+    model: &'a Model,
+    measures: Named<u64>,
+    oddities: Named<u64>,
+    found: Vec<Finding>,
+}
+
+/// What is wrong, the worst first.
+pub(super) fn findings(model: &Model) -> Vec<Finding> {
+    let (measures, oddities) = (model.measures(), model.oddities());
+    let mut judge = Judge { model, measures, oddities, found: Vec::new() };
+    judge.capture();
+    judge.windows();
+    judge.retransmissions();
+    judge.beginnings();
+    judge.ends();
+    judge.streams();
+    judge.oddities();
+    let mut found = judge.found;
+    found.sort_by(|a, b| a.grade.cmp(&b.grade).then(b.share.total_cmp(&a.share)));
+    found
+}
+
+/// A part of a whole; nothing of nothing.
+fn share(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+fn percent(share: f64) -> String {
+    format!("{} %", significant(share * 100.0, 2))
+}
+
+fn graded(share: f64) -> Grade {
+    if share >= BAD_SHARE { Grade::Bad } else { Grade::Look }
+}
+
+impl Judge<'_> {
+    fn count(&self, name: &str) -> u64 {
+        self.measures.count(name)
+    }
+
+    fn odd(&self, name: &str) -> u64 {
+        self.oddities.count(name)
+    }
+
+    fn push(&mut self, grade: Grade, share: f64, page: Page, text: String) {
+        self.found.push(Finding { grade, share, text, detail: None, page, connection: None });
+    }
+
+    /// Names the connection that has most of it.
+    fn worst(&mut self, size: impl Fn(&Known) -> f64, told: impl Fn(&Known) -> String) {
+        let worst = self
+            .model
+            .connections
+            .iter()
+            .map(|(id, known)| (size(known), *id, known))
+            .filter(|(size, ..)| *size > 0.0)
+            .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
+        let (Some((_, id, known)), Some(finding)) = (worst, self.found.last_mut()) else { return };
+        let Some(identity) = &known.identity else { return };
+        let ends = ends(identity, ENDS_COLUMNS);
+        finding.detail = Some(format!("{ends}: {}", told(known)));
+        finding.connection = Some(id);
+    }
+
+    fn capture(&mut self) {
+        let (frames, dropped) = (self.model.frames(), self.model.dropped().unwrap_or(0));
+        if dropped > 0 {
+            let share = share(dropped, frames + dropped);
+            let text = format!(
+                "the kernel dropped {dropped} frames, {}: every count is too low",
+                percent(share)
+            );
+            self.push(Grade::Bad, 1.0 + share, Page::Capture, text);
+        }
+        let meter: u64 = self
+            .oddities
+            .iter()
+            .filter(|(name, _)| name.starts_with("meter: "))
+            .map(|(_, times)| times)
+            .sum();
+        if meter > 0 {
+            let text = format!("the meter had no room {meter} times: see capture");
+            self.push(Grade::Bad, 1.0, Page::Capture, text);
+        }
+        let truncated: u64 = self
+            .oddities
+            .iter()
+            .filter(|(name, _)| name.starts_with("truncated: "))
+            .map(|(_, times)| times)
+            .sum();
+        if truncated > 0 {
+            let text = format!("{truncated} frames were captured in part, too little to count");
+            self.push(Grade::Look, share(truncated, frames), Page::Capture, text);
+        }
+    }
+
+    fn windows(&mut self) {
+        let closed = |known: &Known| known.both("closed_window_ns");
+        let (mut longest, mut closings, mut now) = (0, 0, 0);
+        for known in self.model.connections.values() {
+            longest = longest.max(closed(known));
+            closings += known.both("closed_windows");
+            now += known.closed_since().iter().flatten().count();
+        }
+        if closings > 0 {
+            let length = self.model.length_ns();
+            let of_length = share(longest, length);
+            let is_bad = longest >= BAD_CLOSED_NS || of_length >= BAD_CLOSED_SHARE;
+            let grade = if is_bad { Grade::Bad } else { Grade::Look };
+            let still = if now > 0 { format!(", {now} still closed") } else { String::new() };
+            let text =
+                format!("windows were closed {closings} times{still}: receivers stall senders");
+            self.push(grade, of_length, Page::Connections, text);
+            self.worst(
+                |known| closed(known) as f64,
+                |known| {
+                    let closed = closed(known);
+                    let of_time = percent(share(closed, length));
+                    format!("{} closed, {of_time} of the time", quantity::span(closed))
+                },
+            );
+        }
+        let (into, dts) = (self.count("dt_into_closed_window"), self.count("dt_tpdus"));
+        if into > 0 {
+            let of_dts = share(into, dts);
+            let text = format!("{into} of {dts} DTs were sent beyond the credit given");
+            self.push(graded(of_dts), of_dts, Page::Connections, text);
+            self.worst(
+                |known| known.both("dt_into_closed_window") as f64,
+                |known| format!("{} of them", known.both("dt_into_closed_window")),
+            );
+        }
+    }
+
+    fn retransmissions(&mut self) {
+        let (again, dts) = (self.count("dt_retransmissions"), self.count("dt_tpdus"));
+        if again > 0 {
+            let ratio = share(again, dts);
+            let text = format!("{again} of {dts} DTs were sent again, {}", percent(ratio));
+            self.push(graded(ratio), ratio, Page::Connections, text);
+            self.worst(
+                |known| known.both("dt_retransmissions") as f64,
+                |known| {
+                    let (again, dts) = (known.both("dt_retransmissions"), known.both("dt_tpdus"));
+                    format!("{again} of {dts}, {}", percent(share(again, dts)))
+                },
+            );
+        }
+        let unseen = self.odd("transport: DT never seen");
+        if unseen > 0 {
+            let ratio = share(unseen, dts + unseen);
+            let text = format!("{unseen} DTs were never seen: lost before here, or by the capture");
+            self.push(graded(ratio), ratio, Page::Capture, text);
+        }
+    }
+
+    fn beginnings(&mut self) {
+        let attempts = self.count("connection_attempts");
+        let refused = self.count("connection_refusals");
+        let failed = self.count("connection_negotiation_failures");
+        if refused + failed > 0 {
+            let ratio = share(refused + failed, attempts.max(refused + failed));
+            let why =
+                if failed > 0 { format!(", {failed} could not agree") } else { String::new() };
+            let text = format!("{refused} of {attempts} connections were refused{why}");
+            self.push(graded(ratio), ratio, Page::Connections, text);
+            let is_refused = |known: &Known| {
+                known.identity.as_ref().is_some_and(|identity| identity.outcome() == "refused")
+            };
+            self.worst(|known| f64::from(is_refused(known)), |_| "refused".to_owned());
+        }
+        let again = self.count("cr_retransmissions");
+        if again > 0 {
+            let ratio = share(again, self.count("cr_tpdus"));
+            let text = format!("{again} CRs were sent again: nobody answered in time");
+            self.push(graded(ratio), ratio, Page::Connections, text);
+            self.worst(
+                |known| known.both("cr_retransmissions") as f64,
+                |known| format!("{} CRs", known.both("cr_tpdus")),
+            );
+        }
+        let under_way = self.odd("transport: connection found under way");
+        if under_way > 0 {
+            let text = format!("{under_way} connections were found under way: no CR was seen");
+            self.push(Grade::Note, share(under_way, under_way + attempts), Page::Capture, text);
+        }
+    }
+
+    fn ends(&mut self) {
+        let ends = self.count("connection_ends");
+        let has_ended = |how: &'static str| {
+            move |known: &Known| {
+                let ending =
+                    known.identity.as_ref().and_then(|identity| identity.ending.as_deref());
+                f64::from(ending == Some(how))
+            }
+        };
+        let erroneous = self.count("connection_erroneous_ends");
+        if erroneous > 0 {
+            let text = format!("{erroneous} of {ends} connections ended after a protocol error");
+            self.push(Grade::Bad, share(erroneous, ends), Page::Connections, text);
+            self.worst(has_ended("erroneous"), |_| "ended after an error".to_owned());
+        }
+        let abrupt = self.count("connection_abrupt_ends");
+        if abrupt > 0 {
+            let text = format!("{abrupt} of {ends} connections ended abruptly");
+            self.push(Grade::Look, share(abrupt, ends), Page::Connections, text);
+            self.worst(has_ended("abrupt"), |_| "ended abruptly".to_owned());
+        }
+        let silent = self.count("connection_silent_ends");
+        if silent > 0 {
+            let text = format!("{silent} connections fell silent without an end");
+            self.push(Grade::Look, share(silent, silent + ends), Page::Connections, text);
+        }
+        let unassigned = self.count("unassigned_tpdus");
+        if unassigned > 0 {
+            let ratio = share(unassigned, self.count("tpdus"));
+            let text = format!("{unassigned} TPDUs belong to no connection that is known");
+            self.push(graded(ratio), ratio, Page::Capture, text);
+        }
+    }
+
+    fn streams(&mut self) {
+        let segments = self.count("tcp_segments");
+        let again = self.count("tcp_segments_again");
+        if again > 0 {
+            let ratio = share(again, segments);
+            let text = format!("TCP sent {again} of {segments} segments again, {}", percent(ratio));
+            self.push(graded(ratio), ratio, Page::Capture, text);
+        }
+        let copies = self.count("tcp_copies");
+        if copies > 0 {
+            let text = format!("{copies} packets came twice, as of a mirror port: counted once");
+            self.push(Grade::Note, share(copies, segments), Page::Capture, text);
+        }
+    }
+
+    fn oddities(&mut self) {
+        let frames = self.model.frames();
+        let of = |class: &str| {
+            self.oddities.iter().filter(|(name, _)| name.starts_with(class)).map(|(_, n)| n).sum()
+        };
+        let malformed: u64 = of("malformed: ");
+        if malformed > 0 {
+            let ratio = share(malformed, frames);
+            let text = format!("{malformed} PDUs were malformed or had a bad checksum");
+            self.push(graded(ratio), ratio, Page::Capture, text);
+        }
+        let backwards = self.odd("time: time ran backwards");
+        if backwards > 0 {
+            let text = format!("time ran backwards {backwards} times in the capture");
+            self.push(Grade::Look, share(backwards, frames), Page::Capture, text);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::screens::model::tests::fed;
+
+    #[test]
+    fn losses_of_the_capture_come_before_what_it_shows() {
+        let model = fed(&[("dt_tpdus", 1_000), ("dt_retransmissions", 5)], &[], Some(3), 97);
+        let found = findings(&model);
+        let told: Vec<(Grade, &str)> =
+            found.iter().map(|finding| (finding.grade, finding.text.as_str())).collect();
+        assert_eq!(
+            told,
+            [
+                (Grade::Bad, "the kernel dropped 3 frames, 3.0 %: every count is too low"),
+                (Grade::Look, "5 of 1000 DTs were sent again, 0.50 %"),
+            ]
+        );
+    }
+
+    #[test]
+    fn one_in_a_hundred_is_bad() {
+        check(&[("dt_tpdus", 100), ("dt_retransmissions", 1)], Grade::Bad, "1 of 100 DTs");
+        check(&[("dt_tpdus", 101), ("dt_retransmissions", 1)], Grade::Look, "1 of 101 DTs");
+        let refusals = [("connection_attempts", 4), ("connection_refusals", 1)];
+        check(&refusals, Grade::Bad, "1 of 4 connections were refused");
+        check(&[("connection_ends", 9), ("connection_abrupt_ends", 1)], Grade::Look, "1 of 9");
+        check(&[("tcp_segments", 50), ("tcp_copies", 20)], Grade::Note, "20 packets came twice");
+    }
+
+    #[track_caller]
+    fn check(measures: &[(&'static str, u64)], grade: Grade, text: &str) {
+        let found = findings(&fed(measures, &[], None, 1_000));
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].grade, grade, "{found:?}");
+        assert!(found[0].text.starts_with(text), "{found:?}");
+    }
+
+    #[test]
+    fn nothing_wrong_is_no_finding() {
+        assert_eq!(findings(&fed(&[("dt_tpdus", 100)], &[], Some(0), 100)), []);
+    }
+}

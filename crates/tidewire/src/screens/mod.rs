@@ -1,0 +1,111 @@
+//! The screens of measures: what is wrong on a network, and where.
+//!
+//! They show what the stream says and nothing else, so their numbers are those of the stream,
+//! whether it comes from this process or through a pipe. NBSIR 85-3104 had displays of connectivity,
+//! connections by host, TPDUs by type and octets by host; these are here, beside what was found to be
+//! wrong, one connection in depth, and how well frames came in.
+//!
+//! ```text
+//! records (a thread) -> Model -> page: rows of text -> View -> draw
+//!                                 ^ controls <- keys
+//! ```
+
+mod controls;
+mod draw;
+mod event;
+mod finding;
+mod known;
+mod model;
+mod page;
+mod sum;
+
+use crate::interrupt;
+use crate::stream::{Head, Record};
+use crate::tui::{Look, Session};
+use controls::{Controls, Effect};
+use core::time::Duration;
+use draw::View;
+use live::clock;
+use model::Model;
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::event::{self as terminal_event, Event, KeyEventKind};
+use std::io::{self, BufWriter};
+use std::sync::mpsc::{Receiver, TryRecvError};
+
+/// From one redraw to the next, at the least.
+const REDRAW: Duration = Duration::from_millis(100);
+/// How long records are taken in before keys are looked at again.
+const TAKE: Duration = Duration::from_millis(80);
+
+/// Shows what is told until somebody leaves; whether that was by an interrupt.
+pub(crate) fn show(head: Head, records: &Receiver<Record>, look: &Look) -> anyhow::Result<bool> {
+    let session = Session::begin()?;
+    let mut screen =
+        Screen { model: Model::new(head), frozen: None, controls: Controls::new(), look: *look };
+    let left = screen.show(records);
+    drop(session);
+    Ok(left?)
+}
+
+/// What is shown and how.
+struct Screen {
+    model: Model,
+    /// What is shown while it stands still.
+    frozen: Option<Box<Model>>,
+    controls: Controls,
+    look: Look,
+}
+
+impl Screen {
+    fn show(&mut self, records: &Receiver<Record>) -> io::Result<bool> {
+        let mut terminal = Terminal::new(CrosstermBackend::new(BufWriter::new(io::stdout())))?;
+        while !interrupt::requested() {
+            self.take(records);
+            let shown = self.frozen.as_deref().unwrap_or(&self.model);
+            let size = terminal.size()?;
+            let size = (size.width, size.height);
+            let view = View::of(shown, &self.controls, size, &self.look);
+            terminal.draw(|frame| draw::draw(frame, &view, &self.look))?;
+            match self.obey(&view)? {
+                Effect::Quit => return Ok(false),
+                Effect::Interrupt => return Ok(true),
+                Effect::Pause => {
+                    let is_paused = self.controls.is_paused;
+                    self.frozen = is_paused.then(|| Box::new(self.model.clone()));
+                }
+                Effect::None => {}
+            }
+        }
+        Ok(true)
+    }
+
+    /// Takes in what has been told since, as long as that does not keep keys waiting.
+    fn take(&mut self, records: &Receiver<Record>) {
+        let until = clock::now() + TAKE;
+        loop {
+            match records.try_recv() {
+                Ok(record) => self.model.take(record),
+                Err(TryRecvError::Empty | TryRecvError::Disconnected) => return,
+            }
+            if clock::now() >= until {
+                return;
+            }
+        }
+    }
+
+    /// Reads keys until it is time to draw; a key that changed something makes it so.
+    fn obey(&mut self, view: &View) -> io::Result<Effect> {
+        let due = clock::now() + REDRAW;
+        let shown = self.frozen.as_deref().unwrap_or(&self.model);
+        while terminal_event::poll(due.since(clock::now()))? {
+            let Event::Key(key) = terminal_event::read()? else { return Ok(Effect::None) };
+            if key.kind == KeyEventKind::Release {
+                continue;
+            }
+            let ids: Vec<u32> = shown.connections.keys().copied().collect();
+            return Ok(self.controls.press(&key, &view.sheet, view.rows, &ids));
+        }
+        Ok(Effect::None)
+    }
+}

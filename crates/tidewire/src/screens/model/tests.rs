@@ -1,0 +1,107 @@
+use super::*;
+
+/// A model of one complete interval of a second with these measures and oddities.
+pub(in crate::screens) fn fed(
+    measures: &[(&'static str, u64)],
+    oddities: &[(&'static str, u64)],
+    dropped_by_kernel: Option<u64>,
+    frames: u64,
+) -> Model {
+    let named = |values: &[(&'static str, u64)]| {
+        Named(values.iter().map(|(name, value)| ((*name).into(), *value)).collect())
+    };
+    let mut model = Model::new(head(None));
+    model.take(Record::Interval(Interval {
+        index: Some(0),
+        intervals: 1,
+        start_ns: 0,
+        length_ns: 1_000_000_000,
+        complete: true,
+        frames,
+        dropped_by_kernel,
+        measures: named(measures),
+        metrics: Named::default(),
+        oddities: named(oddities),
+    }));
+    model
+}
+
+fn head(sample_ns: Option<u64>) -> Head {
+    Head {
+        schema: crate::stream::SCHEMA.to_owned(),
+        source: "a.pcap".to_owned(),
+        measure_ns: 1_000_000_000,
+        report_ns: 1_000_000_000,
+        sample_ns,
+        channel_bits_per_second: 10_000_000,
+        bounds_octets: vec![64, 128],
+        top: 5,
+        only: None,
+    }
+}
+
+fn interval(index: u64, complete: bool, dts: u64) -> Record {
+    Record::Interval(Interval {
+        index: Some(index),
+        intervals: 1,
+        start_ns: index * 1_000,
+        length_ns: if complete { 1_000 } else { 500 },
+        complete,
+        frames: dts,
+        dropped_by_kernel: None,
+        measures: Named(vec![("dt_tpdus".into(), dts)]),
+        metrics: Named::default(),
+        oddities: Named::default(),
+    })
+}
+
+fn connection(id: u32, dts: u64, state: &str) -> Record {
+    let text = format!(
+        r#"{{"type":"connection-interval","index":0,"id":{id},"ends":["a","b"],
+        "references":[1,2],"class":4,"user":"unknown","confidence":"none","state":"{state}",
+        "ending":null,"opening_ns":null,"established_ns":1,"closing_ns":null,"closed_ns":null,
+        "last_ns":5,"directions":[{{"dt_tpdus":{dts}}},{{}}]}}"#
+    );
+    serde_json::from_str(&text).unwrap()
+}
+
+#[test]
+fn reports_within_an_interval_take_the_place_of_each_other_and_intervals_add_up() {
+    let mut model = Model::new(head(None));
+    for (index, complete, dts) in [(0, false, 3), (0, true, 7), (1, false, 2), (1, false, 4)] {
+        model.take(interval(index, complete, dts));
+        model.take(connection(1, dts, "established"));
+    }
+    assert_eq!(model.measures().count("dt_tpdus"), 11);
+    assert_eq!(model.connections[&1].both("dt_tpdus"), 11);
+    assert_eq!((model.frames(), model.until_ns()), (11, 1_500));
+    model.take(interval(1, true, 5));
+    model.take(connection(1, 5, "established"));
+    assert_eq!(model.measures().count("dt_tpdus"), 12);
+    assert_eq!(model.connections[&1].both("dt_tpdus"), 12);
+}
+
+#[test]
+fn memory_is_bounded_whatever_is_told() {
+    let mut model = Model::new(head(None));
+    for id in 0..10_000 {
+        model.take(interval(u64::from(id), true, 1));
+        model.take(connection(id, u64::from(id) % 100, "established"));
+    }
+    assert!(model.connections.len() < 2 * CONNECTIONS);
+    assert_eq!(model.connections.len() as u64 + model.gone, 10_000);
+    assert!(model.course.len() <= COURSE && model.told().count() <= 512);
+    // The busiest stay.
+    assert!(model.connections.values().filter(|known| known.tpdus() == 99).count() >= 90);
+}
+
+#[test]
+fn a_connection_is_told_of_once_when_it_comes_to_a_state() {
+    let mut model = Model::new(head(None));
+    for index in 0..3 {
+        model.take(interval(index, true, 1));
+        model.take(connection(1, 1, "established"));
+    }
+    let told: Vec<&str> = model.told().map(|event| event.text.as_str()).collect();
+    assert_eq!(told, ["a>b found under way"]);
+}

@@ -1,0 +1,127 @@
+//! Connections, one in a row.
+
+use super::{Room, Row, Sheet, percent, short};
+use crate::quantity;
+use crate::screens::controls::Controls;
+use crate::screens::event::ends;
+use crate::screens::finding::Grade;
+use crate::screens::known::Known;
+use crate::screens::model::Model;
+
+/// What connections can be sorted by, the most of it first.
+pub(in crate::screens) const SORTS: [&str; 5] = ["trouble", "DTs", "again", "closed", "AK delay"];
+
+pub(super) fn sheet(model: &Model, controls: &Controls, room: Room) -> Sheet {
+    let mut rows: Vec<(Size, Row)> = model
+        .connections
+        .iter()
+        .filter(|(_, known)| known.identity.is_some())
+        .map(|(id, known)| {
+            let figures = Figures::of(known);
+            (figures.size(controls.sort, known, *id), row(*id, known, &figures, room))
+        })
+        .collect();
+    rows.sort_by(|(a, _), (b, _)| b.cmp(a));
+    let sorted = SORTS.get(controls.sort).copied().unwrap_or_default();
+    let gone = if model.gone > 0 { format!(", {} more let go", model.gone) } else { String::new() };
+    let about = format!("{} connections{gone}; by {sorted} (s), Enter for one", rows.len());
+    let width = ends_columns(room);
+    let heading = format!(
+        "   {:<width$} {:<7} {:<8} {:>6} {:>6} {:>6} {:>7}",
+        "from>to", "user", "state", "DTs", "again", "closed", "AK mean"
+    );
+    let rows = rows.into_iter().map(|(_, row)| row).collect();
+    Sheet { about, heading: Some(heading), rows }
+}
+
+/// What is sorted by: the greater first, then the lower number.
+type Size = ((u8, u64), core::cmp::Reverse<u32>);
+
+/// What is said of a connection.
+struct Figures {
+    dts: u64,
+    again: u64,
+    closed_ns: u64,
+    delay_ns: Option<u64>,
+    is_closed: bool,
+    outcome: String,
+}
+
+impl Figures {
+    fn of(known: &Known) -> Self {
+        let directions = known.directions();
+        let both = |name| directions.iter().map(|sent| sent.count(name)).sum::<u64>();
+        let outcome = known.identity.as_ref().map_or("", |identity| identity.outcome());
+        Self {
+            dts: both("dt_tpdus"),
+            again: both("dt_retransmissions"),
+            closed_ns: both("closed_window_ns"),
+            delay_ns: both("ack_delay_total_ns").checked_div(both("ack_delays")),
+            is_closed: known.closed_since().iter().any(Option::is_some),
+            outcome: outcome.to_owned(),
+        }
+    }
+
+    /// What deserves attention.
+    fn grade(&self) -> Option<Grade> {
+        let is_refused = ["refused", "erroneous"].contains(&self.outcome.as_str());
+        if is_refused || self.is_closed || self.again * 100 > self.dts {
+            return Some(Grade::Bad);
+        }
+        let is_odd = self.again > 0 || self.closed_ns > 0 || self.outcome == "abrupt";
+        is_odd.then_some(Grade::Look)
+    }
+
+    fn size(&self, sort: usize, known: &Known, id: u32) -> Size {
+        let trouble = match self.grade() {
+            Some(Grade::Bad) => 2,
+            Some(_) => 1,
+            None => 0,
+        };
+        let size = match sort {
+            0 => (trouble, self.closed_ns.saturating_add(self.again * 1_000_000)),
+            1 => (0, self.dts),
+            2 => (0, self.again),
+            3 => (0, self.closed_ns),
+            _ => (0, self.delay_ns.unwrap_or(0)),
+        };
+        let size = if size == (0, 0) && sort == 0 { (0, known.tpdus().min(999_999)) } else { size };
+        (size, core::cmp::Reverse(id))
+    }
+}
+
+/// A state in eight columns.
+fn in_short(outcome: &str) -> &str {
+    match outcome {
+        "established" => "open",
+        "erroneous" => "error",
+        other => other,
+    }
+}
+
+/// What is left for the two ends.
+fn ends_columns(room: Room) -> usize {
+    room.columns.saturating_sub(3 + 1 + 8 + 9 + 7 + 7 + 7 + 8).clamp(11, 60)
+}
+
+fn row(id: u32, known: &Known, figures: &Figures, room: Room) -> Row {
+    let Some(identity) = &known.identity else { return Row::default() };
+    let width = ends_columns(room);
+    let grade = figures.grade();
+    let sign = grade.map_or("  ", Grade::sign);
+    let closed = match figures.closed_ns {
+        0 => "-".to_owned(),
+        nanos => quantity::span(nanos).replace(' ', ""),
+    };
+    let delay = figures.delay_ns.map_or_else(|| "-".to_owned(), |ns| quantity::span(ns));
+    let text = format!(
+        "{sign} {:<width$} {:<7} {:<8} {:>6} {:>6} {closed:>6} {:>7}",
+        ends(identity, width),
+        identity.user,
+        in_short(&figures.outcome),
+        short(figures.dts),
+        percent(figures.again, figures.dts),
+        delay.replace(' ', ""),
+    );
+    Row { text, grade, connection: Some(id), page: None }
+}

@@ -1,0 +1,178 @@
+//! Pages: what a model looks like in rows of text. Each is a function of the model, of what the
+//! operator has set and of the room there is; it draws nothing.
+
+mod connections;
+mod matrix;
+mod one;
+mod overview;
+mod told;
+mod volumes;
+
+use super::controls::Controls;
+use super::finding::Grade;
+use super::model::Model;
+use crate::tui::Symbols;
+
+pub(super) use connections::SORTS;
+
+/// A page.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Page {
+    /// What is wrong.
+    Overview,
+    /// Connections.
+    Connections,
+    /// Hosts.
+    Hosts,
+    /// TPDUs by kind.
+    Tpdus,
+    /// Sizes.
+    Sizes,
+    /// Who talks with whom.
+    Matrix,
+    /// One connection in depth.
+    One,
+    /// What happened.
+    Events,
+    /// How well frames came in, and how was measured.
+    Capture,
+}
+
+impl Page {
+    /// All pages, in the order of their numbers.
+    pub(super) const ALL: [Self; 9] = [
+        Self::Overview,
+        Self::Connections,
+        Self::Hosts,
+        Self::Tpdus,
+        Self::Sizes,
+        Self::Matrix,
+        Self::One,
+        Self::Events,
+        Self::Capture,
+    ];
+
+    /// What its tab says.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Overview => "overview",
+            Self::Connections => "conn.",
+            Self::Hosts => "hosts",
+            Self::Tpdus => "TPDUs",
+            Self::Sizes => "sizes",
+            Self::Matrix => "matrix",
+            Self::One => "one",
+            Self::Events => "events",
+            Self::Capture => "capture",
+        }
+    }
+
+    /// The page so many further on, around the end.
+    pub(super) fn step(self, by: usize) -> Self {
+        Self::ALL[(self as usize + by) % Self::ALL.len()]
+    }
+}
+
+/// A row.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub(super) struct Row {
+    pub(super) text: String,
+    pub(super) grade: Option<Grade>,
+    /// Where Enter leads.
+    pub(super) connection: Option<u32>,
+    pub(super) page: Option<Page>,
+}
+
+impl Row {
+    fn plain(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+}
+
+/// A page in rows.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub(super) struct Sheet {
+    /// What it is about, in a line.
+    pub(super) about: String,
+    /// Names of columns, where it has them.
+    pub(super) heading: Option<String>,
+    pub(super) rows: Vec<Row>,
+}
+
+/// The room there is for rows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Room {
+    pub(super) columns: usize,
+    pub(super) rows: usize,
+    pub(super) symbols: Symbols,
+}
+
+/// The page that the operator has turned to.
+pub(super) fn sheet(model: &Model, controls: &Controls, room: Room) -> Sheet {
+    let mut sheet = match controls.page {
+        Page::Overview => overview::sheet(model, room),
+        Page::Connections => connections::sheet(model, controls, room),
+        Page::Hosts => volumes::hosts(model, room),
+        Page::Tpdus => volumes::tpdus(model, room),
+        Page::Sizes => volumes::sizes(model, room),
+        Page::Matrix => matrix::sheet(model, room),
+        Page::One => one::sheet(model, controls, room),
+        Page::Events => told::events(model, room),
+        Page::Capture => told::capture(model),
+    };
+    let is_list = matches!(controls.page, Page::Connections | Page::Hosts | Page::Events);
+    if is_list && !controls.filter.is_empty() {
+        let filter = controls.filter.to_lowercase();
+        sheet.rows.retain(|row| row.text.to_lowercase().contains(&filter));
+        sheet.about = format!("{}; only those with {:?}", sheet.about, controls.filter);
+    }
+    sheet
+}
+
+/// A count in at the most six columns.
+pub(super) fn short(count: u64) -> String {
+    match count {
+        0..=99_999 => count.to_string(),
+        100_000..=9_999_999 => format!("{}k", count / 1_000),
+        10_000_000..=9_999_999_999 => format!("{}M", count / 1_000_000),
+        _ => format!("{}G", count / 1_000_000_000),
+    }
+}
+
+/// A share; nothing of nothing.
+fn percent(part: u64, whole: u64) -> String {
+    if whole == 0 {
+        return "-".to_owned();
+    }
+    format!("{:.1}%", part as f64 / whole as f64 * 100.0)
+}
+
+/// Parts of the greatest as a bar of so many columns; what is not nothing has at least one.
+fn bar(part: u64, greatest: u64, columns: usize, symbols: Symbols) -> String {
+    let share = part as f64 / greatest.max(1) as f64;
+    let least = usize::from(part > 0);
+    let length = ((share * columns as f64).round() as usize).max(least).min(columns);
+    let sign = if symbols == Symbols::Ascii { "#" } else { "█" };
+    sign.repeat(length)
+}
+
+/// A course as one row, the newest at the right.
+fn course(values: &[f64], columns: usize, symbols: Symbols) -> String {
+    const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    const SIGNS: [char; 9] = [' ', '.', '.', ':', ':', '+', '+', '#', '#'];
+    let signs = if symbols == Symbols::Ascii { SIGNS } else { BLOCKS };
+    let newest = values.get(values.len().saturating_sub(columns)..).unwrap_or_default();
+    let greatest = newest.iter().copied().fold(0.0, f64::max);
+    let sign = |value: &f64| {
+        let height = if greatest > 0.0 { (value / greatest * 8.0).ceil() as usize } else { 0 };
+        signs.get(height).copied().unwrap_or(' ')
+    };
+    newest.iter().map(sign).collect()
+}
+
+/// `hh:mm:ss.mmm` of a day (UTC).
+fn clock(at_ns: u64) -> String {
+    let mut text = crate::calendar::time_of_day(wire::time::Instant::from_nanos(at_ns));
+    text.truncate("00:00:00.000".len());
+    text
+}

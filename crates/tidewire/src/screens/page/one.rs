@@ -1,0 +1,160 @@
+//! One connection in depth: who it is, when it came to which state, what each side sent, and where
+//! sequence and credit stood over time.
+
+use super::{Room, Row, Sheet, clock, percent, short};
+use crate::quantity;
+use crate::screens::controls::Controls;
+use crate::screens::finding::Grade;
+use crate::screens::known::{Known, Side, Stand};
+use crate::screens::model::Model;
+use crate::stream::{Identity, Named, of_all_kinds, shortened};
+
+/// Columns before a chart, for its numbers.
+const MARGIN: usize = 9;
+/// Rows of the page that are no charts.
+const FIXED_ROWS: usize = 12;
+
+pub(super) fn sheet(model: &Model, controls: &Controls, room: Room) -> Sheet {
+    let chosen = controls.chosen.and_then(|id| Some((id, model.connections.get(&id)?)));
+    let (id, known) = match (chosen, busiest(model)) {
+        (Some(chosen), _) | (None, Some(chosen)) => chosen,
+        (None, None) => {
+            return Sheet { about: "no connection has been seen".to_owned(), ..Sheet::default() };
+        }
+    };
+    let Some(identity) = &known.identity else { return Sheet::default() };
+    let about = format!("connection {id} of {} (n, p: next, previous)", model.connections.len());
+    let mut rows = who(identity);
+    rows.push(Row::plain(states(identity)));
+    let directions = known.directions();
+    rows.push(Row::plain(format!(
+        "   {:10} {:>7} {:>7} {:>7} {:>9} {:>9} {:>6} {:>8}",
+        "sent by", "DTs", "again", "AKs", "octets", "closed", "beyond", "AK mean"
+    )));
+    for (name, sent, closed) in [
+        ("this side", &directions[0], known.closed_since()[0]),
+        ("that side", &directions[1], known.closed_since()[1]),
+    ] {
+        rows.push(side(name, sent, closed.is_some()));
+    }
+    let height = (room.rows.saturating_sub(FIXED_ROWS) / 2).clamp(2, 12);
+    for (place, name) in [(0, "this side sends"), (1, "that side sends")] {
+        rows.extend(chart(known, place, name, room.columns, height));
+    }
+    if rows.iter().all(|row| row.text != LEGEND) {
+        rows.push(Row::plain("   no numbers to draw: its class has none, or none was seen"));
+    }
+    Sheet { about, heading: None, rows }
+}
+
+/// What the signs of charts mean.
+const LEGEND: &str = "   * sent  . acknowledged  - allowed by credit  x window closed";
+
+fn busiest(model: &Model) -> Option<(u32, &Known)> {
+    let most = model.connections.iter().max_by_key(|(id, known)| (known.weight(), u32::MAX - **id));
+    most.map(|(id, known)| (*id, known))
+}
+
+fn who(identity: &Identity) -> Vec<Row> {
+    let reference = |side: usize| {
+        identity.references[side].map_or_else(|| "-".to_owned(), |known| format!("{known:#06x}"))
+    };
+    let class = identity.class.map_or_else(|| "?".to_owned(), |class| class.to_string());
+    let line = |name: &str, side: usize| {
+        let end = shortened(&identity.ends[side], 46);
+        Row::plain(format!("   {name}  {end}  reference {}", reference(side)))
+    };
+    let about = format!("   class {class}  user {} ({})", identity.user, identity.confidence);
+    vec![line("this side", 0), line("that side", 1), Row::plain(about)]
+}
+
+fn states(identity: &Identity) -> String {
+    let steps = [
+        ("CR", identity.opening_ns),
+        ("open", identity.established_ns),
+        ("DR", identity.closing_ns),
+        ("over", identity.closed_ns),
+    ];
+    let told = |(name, at): (&str, Option<u64>)| at.map(|at| format!("{name} {}", clock(at)));
+    let steps: Vec<String> = steps.into_iter().filter_map(told).collect();
+    format!("   {}; {}", steps.join("  "), identity.outcome())
+}
+
+fn side(name: &str, sent: &Named<u64>, is_closed: bool) -> Row {
+    let (dts, again) = (sent.count("dt_tpdus"), sent.count("dt_retransmissions"));
+    let closed_ns = sent.count("closed_window_ns");
+    let mean = sent.count("ack_delay_total_ns").checked_div(sent.count("ack_delays"));
+    let beyond = sent.count("dt_into_closed_window");
+    let is_bad = is_closed || again * 100 > dts;
+    let grade = match (is_bad, again + closed_ns + beyond) {
+        (true, _) => Some(Grade::Bad),
+        (false, 0) => None,
+        (false, _) => Some(Grade::Look),
+    };
+    let text = format!(
+        "{} {name:10} {:>7} {:>7} {:>7} {:>9} {:>9} {:>6} {:>8}",
+        grade.map_or("  ", Grade::sign),
+        short(dts),
+        percent(again, dts),
+        short(sent.count("ak_tpdus")),
+        short(of_all_kinds(sent, "data_octets")),
+        if closed_ns == 0 { "-".to_owned() } else { quantity::span(closed_ns) },
+        short(beyond),
+        mean.map_or_else(|| "-".to_owned(), quantity::span),
+    );
+    let note = if is_closed { "  NOW" } else { "" };
+    Row { text: format!("{text}{note}"), grade, ..Row::default() }
+}
+
+/// Sequence and credit of a side over time: nothing where it has no numbers.
+fn chart(known: &Known, side: usize, name: &str, columns: usize, height: usize) -> Vec<Row> {
+    let columns = columns.saturating_sub(MARGIN + 1).max(8);
+    let has_any = |stand: &&Stand| stand.sides[side].sent.is_some();
+    let stands: Vec<&Stand> = known.trace.iter().filter(has_any).collect();
+    let (Some(first), Some(last)) = (stands.first(), stands.last()) else { return Vec::new() };
+    let numbers = |side: &Side| [side.sent, side.acknowledged, side.allowed].into_iter().flatten();
+    let every = || stands.iter().flat_map(|stand| numbers(&stand.sides[side]));
+    let (Some(least), Some(most)) = (every().min(), every().max()) else { return Vec::new() };
+    if most == 0 {
+        return Vec::new();
+    }
+    let span = last.at_ns.saturating_sub(first.at_ns).max(1);
+    let line = |number: u64| {
+        let share = (number - least) as f64 / (most - least).max(1) as f64;
+        (share * (height - 1) as f64).round() as usize
+    };
+    let mut cells = vec![vec![' '; columns]; height + 1];
+    for column in 0..columns {
+        let at = first.at_ns + (span as u128 * column as u128 / (columns - 1) as u128) as u64;
+        let Some(stand) = stands.iter().rev().find(|stand| stand.at_ns <= at) else { continue };
+        let now = stand.sides[side];
+        for (number, sign) in [(now.allowed, '-'), (now.acknowledged, '.'), (now.sent, '*')] {
+            if let Some(number) = number {
+                cells[height - line(number)][column] = sign;
+            }
+        }
+        // A closed window may be shorter than a column is wide.
+        let before = (column > 0).then(|| at - span / columns as u64).unwrap_or(0);
+        let is_within = |stand: &&&Stand| stand.at_ns > before && stand.at_ns <= at;
+        let is_closed = now.is_closed
+            || stands.iter().filter(is_within).any(|stand| stand.sides[side].is_closed);
+        if is_closed {
+            cells[0][column] = 'x';
+        }
+    }
+    let mut rows =
+        vec![Row::plain(format!("{name}, {} to {}", clock(first.at_ns), clock(last.at_ns)))];
+    for (place, cells) in cells.iter().enumerate() {
+        let label = match place {
+            0 if cells.contains(&'x') => "closed".to_owned(),
+            0 => continue,
+            1 => short(most),
+            place if place == height => short(least),
+            _ => String::new(),
+        };
+        let cells: String = cells.iter().collect();
+        rows.push(Row::plain(format!("{label:>8} |{}", cells.trim_end())));
+    }
+    rows.push(Row::plain(LEGEND));
+    rows
+}

@@ -1,0 +1,117 @@
+//! What is wrong, before anything else; then how much there is.
+
+use super::{Room, Row, Sheet, course, percent, short};
+use crate::quantity;
+use crate::screens::finding::{Finding, findings};
+use crate::screens::model::{Model, Moment};
+use crate::stream::Named;
+use meter::measure::Delays;
+
+pub(super) fn sheet(model: &Model, room: Room) -> Sheet {
+    let measures = model.measures();
+    let found = findings(model);
+    let bad = found.iter().filter(|f| f.grade == crate::screens::finding::Grade::Bad).count();
+    let about = if bad == 0 {
+        "nothing is plainly wrong".to_owned()
+    } else {
+        format!("what is wrong (!!) and what may be (!): {bad} and {}", found.len() - bad)
+    };
+    let mut rows: Vec<Row> = found.iter().flat_map(finding).collect();
+    if found.is_empty() {
+        let tpdus = short(measures.count("tpdus"));
+        rows.push(Row::plain(format!("   nothing odd was seen in {tpdus} TPDUs")));
+    }
+    rows.push(Row::default());
+    rows.extend(figures(&measures).into_iter().map(Row::plain));
+    rows.extend(courses(model, room).into_iter().map(Row::plain));
+    Sheet { about, heading: None, rows }
+}
+
+fn finding(found: &Finding) -> Vec<Row> {
+    let lead = |text: String, grade| Row {
+        text,
+        grade,
+        connection: found.connection,
+        page: Some(found.page),
+    };
+    let text = format!("{} {}", found.grade.sign(), found.text);
+    let mut rows = vec![lead(text, Some(found.grade))];
+    if let Some(detail) = &found.detail {
+        rows.push(lead(format!("      {detail}"), None));
+    }
+    rows
+}
+
+fn figures(measures: &Named<u64>) -> Vec<String> {
+    let count = |name| short(measures.count(name));
+    let (dts, again) = (measures.count("dt_tpdus"), measures.count("dt_retransmissions"));
+    let mut lines = vec![
+        format!(
+            "TPDUs {}  DT {}  again {} ({})  AK {}  TSDUs {}",
+            count("tpdus"),
+            short(dts),
+            short(again),
+            percent(again, dts),
+            count("ak_tpdus"),
+            count("tsdus"),
+        ),
+        format!(
+            "connections: {} asked for, {} established, {} refused, {} ended",
+            count("connection_attempts"),
+            count("transport_connections"),
+            count("connection_refusals"),
+            count("connection_ends"),
+        ),
+    ];
+    for (name, [of, _, _, p50, p99, max]) in Delays::names() {
+        let n = measures.count(of);
+        if n == 0 {
+            continue;
+        }
+        let span = |name| measures.get(name).map_or_else(|| "-".to_owned(), quantity::span);
+        let (p50, p99, max) = (span(p50), span(p99), span(max));
+        lines.push(format!("{name:15} p50 {p50:>7}  p99 {p99:>7}  max {max:>7}  n {}", short(n)));
+    }
+    lines
+}
+
+fn courses(model: &Model, room: Room) -> Vec<String> {
+    let columns = room.columns.saturating_sub(30).min(60);
+    let line = |name: &str, of: fn(&Moment) -> f64| {
+        let values: Vec<f64> = model.course.iter().map(of).collect();
+        let greatest = values.iter().copied().fold(0.0, f64::max);
+        let greatest = quantity::significant(greatest, 3);
+        format!("{name:8} at most {greatest:>6} |{}", course(&values, columns, room.symbols))
+    };
+    if model.course.len() < 2 {
+        return Vec::new();
+    }
+    vec![
+        line("TPDUs/s", |moment| moment.tpdus_per_second),
+        line("again/s", |moment| moment.again_per_second),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::screens::model::tests::fed;
+    use crate::screens::page::Page;
+    use crate::tui::Symbols;
+
+    #[test]
+    fn what_is_wrong_comes_first() {
+        let measures = [("dt_tpdus", 100), ("dt_retransmissions", 20), ("tpdus", 210)];
+        let model = fed(&measures, &[], None, 300);
+        let sheet = sheet(&model, Room { columns: 80, rows: 20, symbols: Symbols::Ascii });
+        assert_eq!(sheet.about, "what is wrong (!!) and what may be (!): 1 and 0");
+        assert_eq!(sheet.rows[0].text, "!! 20 of 100 DTs were sent again, 20 %");
+        assert_eq!(sheet.rows[0].page, Some(Page::Connections));
+        assert!(
+            sheet
+                .rows
+                .iter()
+                .any(|row| row.text.starts_with("TPDUs 210  DT 100  again 20 (20.0%)"))
+        );
+    }
+}

@@ -1,0 +1,124 @@
+//! How much there is: by host, by kind of TPDU, by size.
+
+use super::{Room, Row, Sheet, bar, percent, short};
+use crate::screens::finding::Grade;
+use crate::screens::model::Model;
+use crate::stream::{of_all_kinds, shortened, tpdus as tpdus_of};
+use wire::tp::Kind;
+
+/// Hosts, the busiest first.
+pub(super) fn hosts(model: &Model, room: Room) -> Sheet {
+    let width = room.columns.saturating_sub(50).clamp(12, 45);
+    let mut rows: Vec<(u64, Row)> = model
+        .hosts()
+        .map(|(host, [sent, received])| {
+            let (dts, again) = (sent.count("dt_tpdus"), sent.count("dt_retransmissions"));
+            let grade = (again * 100 > dts).then_some(Grade::Bad);
+            let text = format!(
+                "{} {:<width$} {:>7} {:>8} {:>6} {:>7} {:>8} {:>6}",
+                grade.map_or("  ", Grade::sign),
+                shortened(host.unwrap_or("others"), width),
+                short(tpdus_of(sent)),
+                short(of_all_kinds(sent, "data_octets")),
+                percent(again, dts),
+                short(tpdus_of(received)),
+                short(of_all_kinds(received, "data_octets")),
+                short(
+                    sent.count("transport_connections") + received.count("transport_connections")
+                ),
+            );
+            (tpdus_of(sent) + tpdus_of(received), Row { text, grade, ..Row::default() })
+        })
+        .collect();
+    rows.sort_by_key(|(size, _)| u64::MAX - size);
+    let heading = format!(
+        "   {:<width$} {:>7} {:>8} {:>6} {:>7} {:>8} {:>6}",
+        "host", "sent", "octets", "again", "recvd", "octets", "conn."
+    );
+    let about = format!("{} hosts, with TPDUs and data octets sent and received", rows.len());
+    Sheet { about, heading: Some(heading), rows: rows.into_iter().map(|(_, row)| row).collect() }
+}
+
+/// TPDUs by kind.
+pub(super) fn tpdus(model: &Model, room: Room) -> Sheet {
+    let measures = model.measures();
+    let of =
+        |kind: Kind, what: &str| measures.count(&format!("{}_{what}", kind.name().to_lowercase()));
+    let all: u64 = measures.count("tpdus");
+    let greatest = Kind::ALL.into_iter().map(|kind| of(kind, "tpdus")).max().unwrap_or(0);
+    let columns = room.columns.saturating_sub(52).min(40);
+    let mut rows: Vec<Row> = Kind::ALL
+        .into_iter()
+        .map(|kind| {
+            let (tpdus, again) = (of(kind, "tpdus"), of(kind, "retransmissions"));
+            Row::plain(format!(
+                "   {:<4} {:>7} {:>6} {:>7} {:>8} {:>9}  {}",
+                kind.name(),
+                short(tpdus),
+                percent(tpdus, all),
+                short(again),
+                short(of(kind, "header_octets")),
+                short(of(kind, "data_octets")),
+                bar(tpdus, greatest, columns, room.symbols),
+            ))
+        })
+        .collect();
+    let count = |name| short(measures.count(name));
+    rows.extend([
+        Row::default(),
+        Row::plain(format!(
+            "   AKs that acknowledge {}, credit {}, confirm {}, keep alive {}",
+            count("ak_acknowledging"),
+            count("ak_crediting"),
+            count("ak_confirming"),
+            count("ak_keeping_alive"),
+        )),
+        Row::plain(format!(
+            "   empty DT parts {}, DTs beyond credit {}, unassigned TPDUs {}",
+            count("dt_empty_parts"),
+            count("dt_into_closed_window"),
+            count("unassigned_tpdus"),
+        )),
+    ]);
+    let heading = format!(
+        "   {:<4} {:>7} {:>6} {:>7} {:>8} {:>9}",
+        "TPDU", "count", "share", "again", "headers", "data"
+    );
+    let about = format!("{} TPDUs by kind; octets of headers and of data", short(all));
+    Sheet { about, heading: Some(heading), rows }
+}
+
+/// TPDUs, DTs and TSDUs by size.
+pub(super) fn sizes(model: &Model, room: Room) -> Sheet {
+    let measures = model.measures();
+    let bounds = &model.head.bounds_octets;
+    let names = bounds.iter().map(|bound| (format!("to {bound}"), format!("to_{bound}_octets")));
+    let last = bounds.last().map_or(0, |last| *last);
+    let beyond = (format!("beyond {last}"), format!("beyond_{last}_octets"));
+    let classes: Vec<(String, [u64; 4])> = names
+        .chain([beyond])
+        .map(|(label, name)| {
+            let of = |what: &str| measures.count(&format!("{what}_{name}"));
+            (label, [of("tpdus"), of("dt_tpdus"), of("dt_retransmissions"), of("tsdus")])
+        })
+        .collect();
+    let greatest = classes.iter().map(|(_, [_, dts, ..])| *dts).max().unwrap_or(0);
+    let columns = room.columns.saturating_sub(48).min(40);
+    let rows = classes.into_iter().map(|(label, [tpdus, dts, again, tsdus])| {
+        let grade = (again * 100 > dts).then_some(Grade::Bad);
+        let text = format!(
+            "{} {label:<12} {:>7} {:>7} {:>6} {:>7}  {}",
+            grade.map_or("  ", Grade::sign),
+            short(tpdus),
+            short(dts),
+            percent(again, dts),
+            short(tsdus),
+            bar(dts, greatest, columns, room.symbols),
+        );
+        Row { text, grade, ..Row::default() }
+    });
+    let heading =
+        format!("   {:<12} {:>7} {:>7} {:>6} {:>7}", "octets", "TPDUs", "DTs", "again", "TSDUs");
+    let about = "by size: TPDUs whole, DTs by their data, TSDUs by theirs".to_owned();
+    Sheet { about, heading: Some(heading), rows: rows.collect() }
+}

@@ -1,0 +1,146 @@
+//! Reading the stream, line by line, from whoever wrote it.
+//!
+//! A line may be so long and no longer, so that a foreign file cannot fill memory. Records of later
+//! versions are passed over.
+
+use super::{Head, Record, SCHEMA};
+use core::fmt;
+use std::io::{self, BufRead, Read as _};
+
+/// No record is longer.
+const LONGEST_LINE_OCTETS: u64 = 16 << 20;
+
+/// Why a stream cannot be read further.
+#[derive(Debug)]
+pub(crate) enum Unreadable {
+    /// The first line is no head of a stream that is known.
+    Foreign(String),
+    /// A line is no record.
+    NoRecord(u64, String),
+    /// It ends without its last record.
+    CutShort,
+    /// The octets could not be read.
+    Io(io::Error),
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Foreign(why) => write!(f, "not a stream of measures ({SCHEMA}): {why}"),
+            Self::NoRecord(line, why) => write!(f, "line {line} of the stream: {why}"),
+            Self::CutShort => f.write_str("the stream ends without its end record: cut short"),
+            Self::Io(error) => write!(f, "the stream cannot be read: {error}"),
+        }
+    }
+}
+
+impl core::error::Error for Unreadable {}
+
+/// A stream under way.
+pub(crate) struct Reader<R> {
+    from: R,
+    line: u64,
+    text: Vec<u8>,
+    is_over: bool,
+}
+
+impl<R: BufRead> Reader<R> {
+    /// Reads the head.
+    ///
+    /// # Errors
+    /// Whatever is no stream of measures.
+    pub(crate) fn open(from: R) -> Result<(Self, Head), Unreadable> {
+        let mut reader = Self { from, line: 0, text: Vec::new(), is_over: false };
+        let foreign = |why: &str| Unreadable::Foreign(why.to_owned());
+        match reader.read() {
+            Ok(Some(Record::Stream(head))) if is_known(&head.schema) => Ok((reader, head)),
+            Ok(Some(Record::Stream(head))) => Err(foreign(&format!("it is {:?}", head.schema))),
+            Ok(Some(_)) => Err(foreign("its first record is not of the type \"stream\"")),
+            Ok(None) => Err(foreign("it is empty")),
+            Err(Unreadable::NoRecord(_, why)) => Err(foreign(&why)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The next record; none after the last.
+    ///
+    /// # Errors
+    /// Whatever is wrong with it from here on.
+    pub(crate) fn next(&mut self) -> Result<Option<Record>, Unreadable> {
+        loop {
+            match self.read()? {
+                Some(Record::Unknown) => {}
+                Some(record) => {
+                    self.is_over |= matches!(record, Record::End(_));
+                    return Ok(Some(record));
+                }
+                None if self.is_over => return Ok(None),
+                None => return Err(Unreadable::CutShort),
+            }
+        }
+    }
+
+    fn read(&mut self) -> Result<Option<Record>, Unreadable> {
+        self.text.clear();
+        self.line += 1;
+        let mut line = self.from.by_ref().take(LONGEST_LINE_OCTETS);
+        let octets = line.read_until(b'\n', &mut self.text).map_err(Unreadable::Io)?;
+        if octets == 0 {
+            return Ok(None);
+        }
+        if octets as u64 == LONGEST_LINE_OCTETS {
+            let why = "longer than any record".to_owned();
+            return Err(Unreadable::NoRecord(self.line, why));
+        }
+        serde_json::from_slice(&self.text)
+            .map(Some)
+            .map_err(|error| Unreadable::NoRecord(self.line, error.to_string()))
+    }
+}
+
+/// A later minor version adds only what readers pass over.
+fn is_known(schema: &str) -> bool {
+    schema == SCHEMA || schema.strip_prefix(SCHEMA).is_some_and(|rest| rest.starts_with('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: &str = r#"{"type":"stream","schema":"tidewire.measures/1","source":"a","measure_ns":1,"report_ns":1,"sample_ns":null,"channel_bits_per_second":1,"bounds_octets":[],"top":0,"only":null}"#;
+    const END: &str = r#"{"type":"end","complete":true,"frames":0,"oddities":{},"dropped_by_kernel":null,"error":null}"#;
+
+    fn read(text: &str) -> Result<Vec<Record>, Unreadable> {
+        let (mut reader, _) = Reader::open(text.as_bytes())?;
+        let mut records = Vec::new();
+        while let Some(record) = reader.next()? {
+            records.push(record);
+        }
+        Ok(records)
+    }
+
+    #[test]
+    fn records_and_names_of_a_later_version_are_passed_over() {
+        let later = "{\"type\":\"dream\",\"of\":[1]}\n";
+        let head = HEAD.replace("\"top\":0", "\"top\":0,\"more\":{}");
+        assert_eq!(read(&format!("{head}\n{later}{END}\n")).unwrap().len(), 1);
+        let minor = HEAD.replace("measures/1", "measures/1.4");
+        assert_eq!(read(&format!("{minor}\n{END}\n")).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        check("", "it is empty");
+        check("#!/bin/sh\n", "not a stream of measures (tidewire.measures/1): expected value");
+        check(END, "its first record is not of the type \"stream\"");
+        check(&HEAD.replace("measures/1", "measures/2"), "it is \"tidewire.measures/2\"");
+        check(&format!("{HEAD}\n"), "cut short");
+        check(&format!("{HEAD}\n{{\"type\":\"end\"}}\n"), "line 2 of the stream: missing field");
+    }
+
+    #[track_caller]
+    fn check(text: &str, complaint: &str) {
+        let told = read(text).unwrap_err().to_string();
+        assert!(told.contains(complaint), "{told}");
+    }
+}

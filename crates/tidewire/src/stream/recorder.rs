@@ -1,0 +1,352 @@
+//! A meter, and what of its findings is told when: samples, reports, measurement intervals, and who
+//! took part in them.
+//!
+//! Times are those of frames. Measures accumulate over a measurement interval and then begin anew; a
+//! report is due every so often within it, and tells what has accumulated (NBSIR 85-3104, II.D).
+//! Samples tell where connections stand, apart from both.
+
+use super::baseline::Baseline;
+use super::item::{End, Interval, Item, Place, Sample};
+use super::ranking::Ranking;
+use core::time::Duration;
+use meter::metric::{Basis, metrics};
+use meter::oddity::Oddities;
+use meter::{Meter, Remarks, Settings};
+use std::collections::VecDeque;
+use wire::dissect::Link;
+use wire::time::Instant;
+
+/// Silent samples and reports that are told one by one; a longer silence is passed over.
+const LONGEST_SILENCE: u64 = 1_000;
+
+/// The intervals beside the measurement interval, which the meter has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Spans {
+    /// From one report to the next; the measurement interval where it is as long.
+    pub(crate) report: Duration,
+    /// From one sample to the next; none are taken without it.
+    pub(crate) sample: Option<Duration>,
+    /// After how many measurement intervals it is done; never without it.
+    pub(crate) intervals: Option<u64>,
+}
+
+/// Who is told of in each interval.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Details {
+    /// How many hosts and connections are told of one by one, the busiest first; the rest of them
+    /// together. None at all where it is zero.
+    pub(crate) top: usize,
+}
+
+/// When what is due.
+#[derive(Clone, Copy, Debug)]
+struct Due {
+    sample: Option<Instant>,
+    report: Instant,
+    interval: Instant,
+}
+
+impl Due {
+    fn next(&self) -> Instant {
+        let soonest = self.report.min(self.interval);
+        self.sample.map_or(soonest, |sample| sample.min(soonest))
+    }
+}
+
+/// A meter that tells what it finds.
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    meter: Meter,
+    settings: Settings,
+    spans: Spans,
+    details: Details,
+    /// None before the first frame.
+    due: Option<Due>,
+    /// The soonest of what is due.
+    next: Instant,
+    baseline: Baseline,
+    items: VecDeque<Item>,
+    frames: u64,
+    frames_before: u64,
+    sampled: Sample,
+    dropped_by_kernel: Option<u64>,
+    intervals: u64,
+}
+
+impl Recorder {
+    /// Measures as `settings` say, and tells what it finds as the others do.
+    pub(crate) fn new(settings: Settings, spans: Spans, details: Details) -> Self {
+        let nothing = Instant::ZERO;
+        Self {
+            meter: Meter::new(settings.clone()),
+            settings,
+            spans,
+            details,
+            due: None,
+            next: nothing,
+            baseline: Baseline::new(details.top, nothing),
+            items: VecDeque::new(),
+            frames: 0,
+            frames_before: 0,
+            sampled: Sample { start: nothing, end: nothing, frames: 0, octets: 0, places: vec![] },
+            dropped_by_kernel: None,
+            intervals: 0,
+        }
+    }
+
+    /// The meter.
+    pub(crate) const fn meter(&self) -> &Meter {
+        &self.meter
+    }
+
+    /// What it measures by.
+    pub(crate) const fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Frames it was given.
+    pub(crate) const fn frames(&self) -> u64 {
+        self.frames
+    }
+
+    /// Frames the kernel dropped, as was noted last.
+    pub(crate) const fn dropped_by_kernel(&self) -> Option<u64> {
+        self.dropped_by_kernel
+    }
+
+    /// Whether something is to be told at this time.
+    pub(crate) fn is_due(&self, now: Instant) -> bool {
+        now >= self.next
+    }
+
+    /// Whether it has measured as many intervals as it was to.
+    pub(crate) fn is_done(&self) -> bool {
+        self.spans.intervals.is_some_and(|most| self.intervals >= most)
+    }
+
+    /// Notes how many frames the kernel dropped since measuring began.
+    pub(crate) const fn note_dropped(&mut self, dropped: Option<u64>) {
+        self.dropped_by_kernel = dropped;
+    }
+
+    /// Takes notice of a frame, unless it is done.
+    pub(crate) fn observe(&mut self, at: Instant, link: Link, octets: &[u8], original: usize) {
+        if self.admit(at, original) {
+            self.meter.observe(at, link, octets, original);
+            self.take_forgotten();
+        }
+    }
+
+    /// As [`Recorder::observe`], and tells what the frame was in place of what `remarks` held; whether
+    /// it took notice.
+    pub(crate) fn observe_remarking(
+        &mut self,
+        at: Instant,
+        link: Link,
+        octets: &[u8],
+        original: usize,
+        remarks: &mut Remarks,
+    ) -> bool {
+        let is_admitted = self.admit(at, original);
+        if is_admitted {
+            self.meter.observe_remarking(at, link, octets, original, remarks);
+            self.take_forgotten();
+        }
+        is_admitted
+    }
+
+    /// Tells what is due before a frame, and counts it unless that was all.
+    fn admit(&mut self, at: Instant, original: usize) -> bool {
+        if at >= self.next {
+            self.pass(at, true);
+            if self.is_done() {
+                return false;
+            }
+        }
+        self.frames += 1;
+        self.sampled.frames += 1;
+        self.sampled.octets += original as u64;
+        true
+    }
+
+    /// Takes notice that it is now at least this late.
+    pub(crate) fn advance(&mut self, now: Instant) {
+        if self.due.is_some() && now >= self.next {
+            self.pass(now, false);
+        }
+        if !self.is_done() {
+            self.meter.advance(now);
+        }
+    }
+
+    /// The next of what was found.
+    pub(crate) fn take(&mut self) -> Option<Item> {
+        self.items.pop_front()
+    }
+
+    fn take_forgotten(&mut self) {
+        while let Some(connection) = self.meter.take_connection() {
+            if self.details.top > 0 {
+                self.baseline.forget(&connection);
+            }
+            self.items.push_back(Item::Connection(Box::new(connection)));
+        }
+    }
+
+    /// Begins measuring with this frame, or at the origin that was asked for.
+    fn begin(&mut self, at: Instant) -> Due {
+        let origin = self.settings.origin.unwrap_or(at);
+        self.baseline = Baseline::new(self.details.top, origin);
+        (self.sampled.start, self.sampled.end) = (origin, origin);
+        self.next = origin;
+        Due {
+            sample: self.spans.sample.map(|sample| origin + sample),
+            report: origin + self.spans.report,
+            interval: origin + self.settings.interval,
+        }
+    }
+
+    /// Tells all that is due up to `at`.
+    fn pass(&mut self, at: Instant, is_frame: bool) {
+        if self.due.is_none() && is_frame {
+            self.due = Some(self.begin(at));
+        }
+        let Some(mut due) = self.due else { return };
+        let mut told = 0;
+        while due.next() <= at && !self.is_done() {
+            let now = due.next();
+            told += 1;
+            if told > LONGEST_SILENCE {
+                due = self.pass_over(at);
+                break;
+            }
+            self.meter.advance(now);
+            if due.sample == Some(now) {
+                due.sample = self.spans.sample.map(|sample| now + sample);
+                self.sample(now);
+            }
+            if due.interval == now {
+                self.end_intervals(now);
+                due.interval = now + self.settings.interval;
+                due.report = now + self.spans.report;
+            } else if due.report == now {
+                due.report = now + self.spans.report;
+                self.report(now);
+            }
+        }
+        self.due = Some(due);
+        self.next = due.next();
+    }
+
+    /// Passes over a silence that is too long for what would be told in it: only measurement
+    /// intervals are.
+    fn pass_over(&mut self, at: Instant) -> Due {
+        self.meter.advance(at);
+        self.end_intervals(at);
+        let interval = self.settings.interval.as_nanos().max(1);
+        let since = at.since(self.baseline.start()).as_nanos() / interval * interval;
+        let begun =
+            self.baseline.start() + Duration::from_nanos(u64::try_from(since).unwrap_or(u64::MAX));
+        self.baseline.begin(&self.meter, begun);
+        (self.sampled.start, self.sampled.end) = (at, at);
+        let report = core::cmp::max(begun + self.spans.report, at);
+        let sample = self.spans.sample.map(|sample| at + sample);
+        Due { sample, report, interval: begun + self.settings.interval }
+    }
+
+    /// Tells the intervals that are over, `now` being the end of the first of them.
+    fn end_intervals(&mut self, now: Instant) {
+        while let Some(report) = self.meter.take_interval() {
+            if self.is_done() {
+                return;
+            }
+            let index = report.index;
+            self.intervals += report.intervals;
+            self.push_interval(report, true);
+            if self.details.top > 0 {
+                self.items.extend(self.baseline.tell(index, &self.meter, now));
+                self.baseline.begin(&self.meter, now);
+            }
+        }
+        if self.details.top == 0 {
+            self.baseline = Baseline::new(0, now);
+        }
+    }
+
+    fn report(&mut self, now: Instant) {
+        let Some(report) = self.meter.under_way() else { return };
+        let index = report.index;
+        self.push_interval(report, false);
+        if self.details.top > 0 {
+            self.items.extend(self.baseline.tell(index, &self.meter, now));
+        }
+    }
+
+    fn push_interval(&mut self, report: meter::Report, is_over: bool) {
+        let frames = self.frames - self.frames_before;
+        if is_over {
+            self.frames_before = self.frames;
+        }
+        let dropped_by_kernel = self.dropped_by_kernel;
+        let told = Interval { report, is_over, frames, dropped_by_kernel };
+        self.items.push_back(Item::Interval(Box::new(told)));
+    }
+
+    fn sample(&mut self, now: Instant) {
+        let mut busiest = Ranking::new(self.details.top);
+        for connection in self.meter.each_active_connection(self.sampled.end, now) {
+            let [first, second] = &connection.directions;
+            let place = Place {
+                serial: connection.serial,
+                numbers: [first.numbers, second.numbers],
+                is_closed: [first.closed_since.is_some(), second.closed_since.is_some()],
+            };
+            busiest.put(connection.tpdus(), place, |_| ());
+        }
+        self.sampled.start = self.sampled.end;
+        self.sampled.end = now;
+        self.sampled.places = busiest.finish(|_| ());
+        let next = Sample { start: now, frames: 0, octets: 0, places: vec![], ..self.sampled };
+        let sample = core::mem::replace(&mut self.sampled, next);
+        self.items.push_back(Item::Sample(sample));
+    }
+
+    /// Ends measuring: the interval under way, the total, every connection and host, and how it
+    /// ended. An interval that `is_cut` lasts as long as it was heard, others their full length. The
+    /// oddities of it all.
+    pub(crate) fn finish(&mut self, is_cut: bool, error: Option<String>) -> Oddities {
+        let cut = self.meter.under_way().filter(|_| is_cut);
+        let mut total = self.meter.finish();
+        self.take_forgotten();
+        if let Some(last) = cut {
+            let now = last.start + last.length;
+            total.length = now.since(total.start);
+            let (measures, channel) = (&total.measures, self.settings.channel);
+            total.metrics = metrics(&Basis { measures, length: total.length, channel });
+            let index = last.index;
+            self.push_interval(last, true);
+            if self.details.top > 0 {
+                self.items.extend(self.baseline.tell(index, &self.meter, now));
+            }
+        } else {
+            self.end_intervals(self.baseline.start() + self.settings.interval);
+        }
+        let oddities = total.oddities.clone();
+        self.items.push_back(Item::Total(Box::new(total)));
+        let connections = self.meter.each_connection();
+        self.items.extend(connections.map(|known| Item::Connection(Box::new(known))));
+        self.items.extend(self.meter.each_host().map(|host| Item::Host(Box::new(host))));
+        let (frames, dropped_by_kernel) = (self.frames, self.dropped_by_kernel);
+        let oddities_of_all = oddities.clone();
+        self.items.push_back(Item::End(End {
+            frames,
+            dropped_by_kernel,
+            oddities: oddities_of_all,
+            error,
+        }));
+        oddities
+    }
+}
+
+#[cfg(test)]
+mod tests;

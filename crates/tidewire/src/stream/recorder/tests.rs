@@ -1,0 +1,180 @@
+use super::*;
+use crate::stream::item;
+use core::iter;
+use meter::measure::Volume;
+use std::fs::File;
+use std::path::Path;
+use wire::capture::Capture;
+
+/// What a recorder finds in the capture of a cell with a bad path.
+fn cell(measure: Duration, spans: Spans, top: usize) -> Vec<Item> {
+    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../captures/cell.pcapng"));
+    let mut capture = Capture::open(File::open(path).unwrap()).unwrap();
+    let mut recorder = Recorder::new(Settings::every(measure), spans, Details { top });
+    let mut items = Vec::new();
+    while let Some(record) = capture.next().unwrap() {
+        recorder.observe(record.at, record.link, record.octets, record.original_octets);
+        items.extend(iter::from_fn(|| recorder.take()));
+    }
+    recorder.finish(false, None);
+    items.extend(iter::from_fn(|| recorder.take()));
+    items
+}
+
+fn plain(report: Duration) -> Spans {
+    Spans { report, sample: None, intervals: None }
+}
+
+/// TPDUs and data octets of an interval: by the aggregate, by hosts as sent and as received, and by
+/// connections.
+#[derive(Default, Debug)]
+struct Sums {
+    aggregate: (u64, u64),
+    unassigned: u64,
+    sent: (u64, u64),
+    received: (u64, u64),
+    connections: (u64, u64),
+}
+
+fn add(to: &mut (u64, u64), volume: Volume) {
+    *to = (to.0 + volume.tpdus, to.1 + volume.data_octets);
+}
+
+fn sums(items: &[Item]) -> Vec<Sums> {
+    let mut sums: Vec<Sums> = Vec::new();
+    for item in items {
+        if let Item::Interval(interval) = item {
+            let mut sum = Sums::default();
+            add(&mut sum.aggregate, interval.report.measures.transport.all());
+            sum.unassigned = interval.report.measures.windows.unassigned;
+            sums.push(sum);
+        }
+        let Some(sum) = sums.last_mut() else { continue };
+        match item {
+            Item::HostInterval(host) => {
+                add(&mut sum.sent, host.traffic[0].transport.all());
+                add(&mut sum.received, host.traffic[1].transport.all());
+            }
+            Item::ConnectionInterval(told) => {
+                told.directions.iter().for_each(|sent| add(&mut sum.connections, sent.all()));
+            }
+            Item::Rest(rest) => {
+                rest.directions.iter().for_each(|sent| add(&mut sum.connections, sent.all()));
+            }
+            _ => {}
+        }
+    }
+    sums
+}
+
+#[test]
+fn hosts_and_connections_of_an_interval_add_up_to_the_aggregate() {
+    for top in [1, 2, 20] {
+        for measure in [300, 1_000, 7_000] {
+            let measure = Duration::from_millis(measure);
+            let items = cell(measure, plain(measure), top);
+            for (index, sum) in sums(&items).iter().enumerate() {
+                let told = format!("top {top}, {measure:?}, interval {index}: {sum:?}");
+                assert_eq!(sum.sent, sum.aggregate, "{told}");
+                assert_eq!(sum.received, sum.aggregate, "{told}");
+                assert_eq!(sum.unassigned, 0, "{told}");
+                assert_eq!(sum.connections, sum.aggregate, "{told}");
+            }
+        }
+    }
+}
+
+#[test]
+fn reports_within_an_interval_add_up_to_what_has_accumulated() {
+    let items = cell(Duration::from_secs(4), plain(Duration::from_millis(700)), 2);
+    let sums = sums(&items);
+    assert!(sums.len() > 6, "{}", sums.len());
+    assert!(sums.iter().all(|sum| sum.sent == sum.aggregate && sum.connections == sum.aggregate));
+}
+
+#[test]
+fn intervals_of_a_connection_add_up_to_the_connection() {
+    let items = cell(Duration::from_millis(500), plain(Duration::from_millis(500)), 50);
+    let mut connections = 0;
+    for item in &items {
+        let Item::Connection(known) = item else { continue };
+        for side in [0, 1] {
+            let (mut dts, mut closed) = (Volume::default(), Duration::ZERO);
+            for item in &items {
+                let Item::ConnectionInterval(told) = item else { continue };
+                if told.connection.serial == known.serial {
+                    dts.add(told.directions[side].of(wire::tp::Kind::Dt));
+                    closed += told.directions[side].closed_window;
+                }
+            }
+            assert_eq!(dts, *known.directions[side].of(wire::tp::Kind::Dt), "{}", known.serial);
+            assert!(closed >= known.directions[side].closed_window);
+        }
+        connections += 1;
+    }
+    assert_eq!(connections, 3, "the capture has three connections");
+}
+
+#[test]
+fn samples_hold_every_frame_once_and_tell_where_connections_stand() {
+    let spans = Spans { sample: Some(Duration::from_millis(100)), ..plain(Duration::from_secs(1)) };
+    let items = cell(Duration::from_secs(1), spans, 20);
+    let samples: Vec<&item::Sample> = items
+        .iter()
+        .filter_map(|item| if let Item::Sample(sample) = item { Some(sample) } else { None })
+        .collect();
+    // The last frame comes 5.89 s after the first; what comes after the last sample is in none.
+    assert_eq!(samples.len(), 58);
+    assert!(samples.is_sorted_by(|a, b| a.end == b.start));
+    let frames: u64 = samples.iter().map(|sample| sample.frames).sum();
+    assert!((560..=595).contains(&frames), "{frames} of 595");
+    let places: Vec<&Place> = samples.iter().flat_map(|sample| &sample.places).collect();
+    let numbers: Vec<_> = places.iter().flat_map(|place| place.numbers).flatten().collect();
+    assert!(numbers.iter().all(|at| at.acknowledged.is_none_or(|next| next <= at.sent)));
+    assert!(numbers.iter().any(|at| at.allowed.is_some_and(|allowed| allowed > at.sent)));
+}
+
+/// A recorder that was given frames of no protocol at these times, in milliseconds.
+fn given(times: &[u64], measure: u64, spans: Spans) -> Vec<(Option<u64>, u64, bool, u64)> {
+    let settings = Settings::every(Duration::from_millis(measure));
+    let mut recorder = Recorder::new(settings, spans, Details { top: 5 });
+    let mut told = Vec::new();
+    let mut take = |recorder: &mut Recorder| {
+        while let Some(item) = recorder.take() {
+            if let Item::Interval(interval) = item {
+                let item::Interval { report, is_over, frames, .. } = *interval;
+                told.push((report.index, report.intervals, is_over, frames));
+            }
+        }
+    };
+    for at in times {
+        let at = Instant::from_nanos(at * 1_000_000);
+        recorder.observe(at, Link::Ethernet, &[0; 60], 60);
+        take(&mut recorder);
+    }
+    recorder.finish(false, None);
+    take(&mut recorder);
+    told
+}
+
+#[test]
+fn a_silence_of_a_year_is_passed_over() {
+    let spans = Spans { sample: Some(Duration::from_millis(1)), ..plain(Duration::from_millis(5)) };
+    let year = 365 * 86_400 * 1_000;
+    let told = given(&[0, 3, year, year + 3, year + 12], 10, spans);
+    // One report within the first interval; those of a silence that nobody could read are left out.
+    let over: Vec<_> = told.iter().filter(|(_, _, is_over, _)| *is_over).collect();
+    assert_eq!(over.first(), Some(&&(Some(0), 1, true, 2)));
+    let last = over.last().unwrap();
+    assert_eq!((last.0, last.1, last.3), (Some(year / 10 + 1), 1, 1));
+    let intervals: u64 = over.iter().map(|(_, intervals, ..)| intervals).sum();
+    assert_eq!(intervals, year / 10 + 2, "every interval is told, if not one by one");
+    assert!(told.len() < 1_000, "{}", told.len());
+}
+
+#[test]
+fn it_is_done_after_so_many_intervals() {
+    let spans = Spans { intervals: Some(2), ..plain(Duration::from_millis(10)) };
+    let told = given(&[0, 5, 15, 25, 35], 10, spans);
+    assert_eq!(told, [(Some(0), 1, true, 2), (Some(1), 1, true, 1)]);
+}

@@ -1,0 +1,220 @@
+//! Totals, hosts and connections of a stream as tables of 80 columns.
+
+use super::lines::shown;
+use super::{Connection, Host, Named};
+use crate::quantity::significant;
+use crate::table::{Align, Table};
+use meter::measure::{Delays, Measures};
+use meter::metric::METRICS;
+use wire::tp::Kind;
+
+/// Hosts, and connections, that lines show.
+const SHOWN: usize = 10;
+/// Connections kept for the table.
+const KEPT: usize = 64;
+/// Columns for the two ends of a connection.
+const ENDS_COLUMNS: usize = 41;
+
+/// TPDUs of all kinds among these values.
+pub(crate) fn tpdus(values: &Named<u64>) -> u64 {
+    of_all_kinds(values, "tpdus")
+}
+
+/// What all kinds of TPDUs have together.
+pub(crate) fn of_all_kinds(values: &Named<u64>, what: &str) -> u64 {
+    let of = |kind: Kind| values.count(&format!("{}_{what}", kind.name().to_lowercase()));
+    Kind::ALL.into_iter().map(of).sum()
+}
+
+/// The connections with most TPDUs, of all that were told of.
+pub(super) struct Busiest {
+    kept: Vec<Connection>,
+    all: u64,
+}
+
+impl Busiest {
+    /// None yet.
+    pub(super) const fn new() -> Self {
+        Self { kept: Vec::new(), all: 0 }
+    }
+
+    /// Takes notice of one.
+    pub(super) fn add(&mut self, connection: Connection) {
+        self.all += 1;
+        self.kept.push(connection);
+        if self.kept.len() >= KEPT {
+            self.sort();
+        }
+    }
+
+    fn sort(&mut self) {
+        self.kept.sort_by_cached_key(|Connection { connection, directions }| {
+            let tpdus: u64 = directions.iter().map(tpdus).sum();
+            (u64::MAX - tpdus, connection.start_ns(), connection.id)
+        });
+        self.kept.truncate(SHOWN);
+    }
+
+    /// The busiest, and how many there were.
+    pub(super) fn table(&mut self) -> String {
+        self.sort();
+        let mut table = Table::new([
+            ("connection", Align::Left),
+            ("user", Align::Left),
+            ("state", Align::Left),
+            ("TPDUs", Align::Right),
+            ("back", Align::Right),
+        ]);
+        for Connection { connection, directions: [there, back] } in &self.kept {
+            let [from, to] = &connection.ends;
+            table.row([
+                shortened(&format!("{from}>{to}"), ENDS_COLUMNS),
+                connection.user.clone(),
+                connection.outcome().to_owned(),
+                tpdus(there).to_string(),
+                tpdus(back).to_string(),
+            ]);
+        }
+        let shown = self.kept.len() as u64;
+        match self.all - shown {
+            0 => table.to_string(),
+            more => format!("{table}\n  and {more} more connections"),
+        }
+    }
+}
+
+/// As much of it as has room: its front and its back.
+pub(crate) fn shortened(text: &str, columns: usize) -> String {
+    if text.chars().count() <= columns {
+        return text.to_owned();
+    }
+    let half = columns.saturating_sub(2) / 2;
+    let front: String = text.chars().take(half).collect();
+    let back: String = text.chars().skip(text.chars().count() - half).collect();
+    format!("{front}..{back}")
+}
+
+/// The hosts that sent and received most.
+pub(super) fn hosts(mut hosts: Vec<Host>) -> String {
+    hosts.sort_by_cached_key(|host| {
+        (u64::MAX - tpdus(&host.sent) - tpdus(&host.received), host.host.clone())
+    });
+    let mut table = Table::new([
+        ("host", Align::Left),
+        ("sent", Align::Right),
+        ("data octets", Align::Right),
+        ("again", Align::Right),
+        ("received", Align::Right),
+        ("data octets", Align::Right),
+    ]);
+    for Host { host, sent, received } in hosts.iter().take(SHOWN) {
+        table.row([
+            shortened(host.as_deref().unwrap_or("others"), ENDS_COLUMNS),
+            tpdus(sent).to_string(),
+            of_all_kinds(sent, "data_octets").to_string(),
+            of_all_kinds(sent, "retransmissions").to_string(),
+            tpdus(received).to_string(),
+            of_all_kinds(received, "data_octets").to_string(),
+        ]);
+    }
+    match hosts.len().saturating_sub(SHOWN) {
+        0 => table.to_string(),
+        more => format!("{table}\n  and {more} more hosts"),
+    }
+}
+
+/// The 17 rows of the paper's Table 4, as far as they are reported.
+pub(super) fn measures(values: &Named<u64>) -> Table {
+    let mut table = Table::new([("measure", Align::Left), ("total", Align::Right)]);
+    for (name, _) in Measures::default().table() {
+        if let Some(value) = values.get(name) {
+            table.row([name.to_owned(), value.to_string()]);
+        }
+    }
+    table
+}
+
+/// TPDUs by kind.
+pub(super) fn kinds(values: &Named<u64>) -> Table {
+    let mut table = Table::new([
+        ("TPDU", Align::Left),
+        ("count", Align::Right),
+        ("again", Align::Right),
+        ("header octets", Align::Right),
+        ("data octets", Align::Right),
+        ("information octets", Align::Right),
+    ]);
+    for kind in Kind::ALL {
+        let of = |what: &str| shown(values, &format!("{}_{what}", kind.name().to_lowercase()));
+        table.row([
+            kind.name().to_owned(),
+            of("tpdus"),
+            of("retransmissions"),
+            of("header_octets"),
+            of("data_octets"),
+            of("information_octets"),
+        ]);
+    }
+    table
+}
+
+/// The metrics, as far as they are known here.
+pub(super) fn metrics(values: &Named<Option<f64>>) -> Table {
+    let mut table = Table::new([
+        ("metric", Align::Left),
+        ("", Align::Left),
+        ("value", Align::Right),
+        ("unit", Align::Left),
+    ]);
+    for definition in &METRICS {
+        let value = values.get(definition.symbol).flatten();
+        let value = value.map_or_else(|| "n/a".to_owned(), |value| significant(value, 6));
+        let unit = if definition.unit == "1" { "" } else { definition.unit };
+        table.row([
+            definition.symbol.to_owned(),
+            definition.name.to_owned(),
+            value,
+            unit.to_owned(),
+        ]);
+    }
+    table
+}
+
+/// The delays that were seen; nothing where there were none.
+pub(super) fn delays(values: &Named<u64>) -> Option<Table> {
+    let mut table = Table::new([
+        ("delay", Align::Left),
+        ("count", Align::Right),
+        ("mean", Align::Right),
+        ("p50", Align::Right),
+        ("p99", Align::Right),
+        ("max", Align::Right),
+        ("", Align::Left),
+    ]);
+    let mut is_empty = true;
+    for (name, [count, total, _, p50, p99, max]) in Delays::names() {
+        let count = values.count(count);
+        let Some(mean) = values.count(total).checked_div(count) else { continue };
+        is_empty = false;
+        let ms = |nanos: u64| significant(nanos as f64 / 1e6, 3);
+        table.row([
+            name.to_owned(),
+            count.to_string(),
+            ms(mean),
+            ms(values.count(p50)),
+            ms(values.count(p99)),
+            ms(values.count(max)),
+            "ms".to_owned(),
+        ]);
+    }
+    (!is_empty).then_some(table)
+}
+
+/// What was odd; nothing where nothing was.
+pub(super) fn oddities(met: &Named<u64>) -> Option<Table> {
+    let mut table = Table::new([("oddity", Align::Left), ("times", Align::Right)]);
+    for (name, times) in met.iter() {
+        table.row([name.to_owned(), times.to_string()]);
+    }
+    (!met.0.is_empty()).then_some(table)
+}

@@ -1,0 +1,315 @@
+//! `meter`, `show` and the stream between them: what its schema says, what adds up, and that nothing
+//! is lost on the way.
+
+use crate::watch::{capture, data, shared};
+use crate::{check_code, command, records, run, run_in, stderr, stdout};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
+
+const SECOND: u64 = 1_000_000_000;
+
+fn cell() -> PathBuf {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../captures/cell.pcapng")).to_owned()
+}
+
+/// Runs the command on some octets as its standard input.
+fn fed(arguments: &[&str], octets: Vec<u8>) -> Output {
+    let mut child = command(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let writer = std::thread::spawn(move || {
+        // Whoever has enough closes its end.
+        let _ = stdin.write_all(&octets);
+    });
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    output
+}
+
+/// Captures of every kind of network, as far as they are here.
+fn captures() -> Vec<PathBuf> {
+    let more = ["tp4", "s7", "mms", "iccp", "rdp", "x400"];
+    let mut paths = vec![cell()];
+    for folder in more {
+        let Some(folder) = shared("captures", folder) else { continue };
+        let mut found: Vec<PathBuf> =
+            fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        found.sort();
+        let is_small = |path: &PathBuf| fs::metadata(path).is_ok_and(|about| about.len() < 2 << 20);
+        let is_capture = |path: &PathBuf| path.to_string_lossy().contains(".pcap");
+        paths.extend(found.into_iter().filter(is_capture).filter(is_small).take(2));
+    }
+    paths
+}
+
+#[test]
+fn meter_and_show_print_what_watch_prints() {
+    let mut compared = 0;
+    for path in captures() {
+        let name = path.to_str().unwrap();
+        let watched = run(&["watch", "-r", name, "--plain"]);
+        let metered = fed(&["meter"], fs::read(&path).unwrap());
+        let shown = fed(&["show", "--plain"], metered.stdout.clone());
+        assert_eq!(stdout(&shown), stdout(&watched), "{name}");
+        assert_eq!(metered.status.code(), watched.status.code(), "{name}");
+        compared += 1;
+    }
+    println!("seen: {compared} captures shown alike");
+}
+
+#[test]
+fn watch_as_records_is_the_stream_of_meter() {
+    let name = cell();
+    let options = ["--measure", "2 s", "--report", "500 ms", "--sample", "250 ms", "--top", "2"];
+    let watched = run(&[&["watch", "--json", "-r", name.to_str().unwrap()][..], &options].concat());
+    let metered = run(&[&["meter", name.to_str().unwrap()][..], &options].concat());
+    check_code(&metered, 0);
+    assert_eq!(stdout(&metered), stdout(&watched));
+}
+
+#[test]
+fn every_record_is_what_the_schema_says() {
+    let schema = run(&["meter", "--schema"]);
+    let schema: Value = serde_json::from_str(&stdout(&schema)).unwrap();
+    let mut kinds = BTreeSet::new();
+    let mut checked = 0;
+    for path in captures() {
+        let name = path.to_str().unwrap();
+        let options = ["--measure", "2 s", "--report", "1 s", "--sample", "500 ms", "--top", "1"];
+        let output = run(&[&["meter", name][..], &options].concat());
+        // Hours of samples say nothing that the first do not.
+        for line in stdout(&output).lines().take(20_000) {
+            let record: Value = serde_json::from_str(line).unwrap();
+            let kind = record["type"].as_str().unwrap().to_owned();
+            let of_kind = &schema["$defs"][&kind];
+            conforms(&record, of_kind, &schema)
+                .unwrap_or_else(|wrong| panic!("{name}: {wrong}: {line}"));
+            kinds.insert(kind);
+            checked += 1;
+        }
+    }
+    println!("seen: {checked} records checked against the schema");
+    let defined: BTreeSet<String> = schema["oneOf"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|of| of["$ref"].as_str().unwrap()["#/$defs/".len()..].to_owned())
+        .collect();
+    assert_eq!(kinds, defined, "each kind was met, and no other");
+}
+
+/// So much of JSON Schema as the schema uses; what is wrong, and where.
+fn conforms(value: &Value, schema: &Value, whole: &Value) -> Result<(), String> {
+    if let Some(name) = schema["$ref"].as_str() {
+        let of = &whole["$defs"][&name["#/$defs/".len()..]];
+        assert!(of.is_object(), "{name}");
+        conforms(value, of, whole)?;
+    }
+    for of in schema["allOf"].as_array().into_iter().flatten() {
+        conforms(value, of, whole)?;
+    }
+    if schema.get("const").is_some_and(|constant| constant != value) {
+        return Err(format!("{value} is not {}", schema["const"]));
+    }
+    if let Some(values) = schema["enum"].as_array()
+        && !values.contains(value)
+    {
+        return Err(format!("{value} is none of {values:?}"));
+    }
+    let types: Vec<&str> = match &schema["type"] {
+        Value::String(one) => vec![one],
+        Value::Array(several) => several.iter().filter_map(Value::as_str).collect(),
+        _ => vec![],
+    };
+    let is_of = |name: &&str| match *name {
+        "object" => value.is_object(),
+        "array" => value.is_array(),
+        "string" => value.is_string(),
+        "boolean" => value.is_boolean(),
+        "null" => value.is_null(),
+        "integer" => value.is_u64() || value.is_i64(),
+        "number" => value.is_number(),
+        other => panic!("the schema has the type {other}"),
+    };
+    if !types.is_empty() && !types.iter().any(is_of) {
+        return Err(format!("{value} is no {types:?}"));
+    }
+    if schema["minimum"].as_u64().is_some() && value.as_i64().is_some_and(|value| value < 0) {
+        return Err(format!("{value} is negative"));
+    }
+    for item in value.as_array().into_iter().flatten() {
+        conforms(item, &schema["items"], whole)?;
+    }
+    if let (Some(least), Some(items)) = (schema["minItems"].as_u64(), value.as_array())
+        && items.len() as u64 != least
+    {
+        return Err(format!("{} items", items.len()));
+    }
+    names(value, schema, whole)
+}
+
+/// The names of an object: those that must be there, those that may, and what they hold.
+fn names(value: &Value, schema: &Value, whole: &Value) -> Result<(), String> {
+    let Some(object) = value.as_object() else { return Ok(()) };
+    for name in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        if !object.contains_key(name) {
+            return Err(format!("{name} is missing"));
+        }
+    }
+    let is_closed = schema["unevaluatedProperties"] == false;
+    for (name, value) in object {
+        let inherited = schema["allOf"].as_array().into_iter().flatten().any(|of| {
+            let of = &whole["$defs"][&of["$ref"].as_str().unwrap()["#/$defs/".len()..]];
+            of["properties"].get(name).is_some()
+        });
+        match (schema["properties"].get(name), &schema["additionalProperties"]) {
+            (Some(of), _) => conforms(value, of, whole).map_err(|e| format!("{name}: {e}"))?,
+            (None, Value::Bool(false)) => return Err(format!("{name} is not in the schema")),
+            (None, of) if of.is_object() => conforms(value, of, whole)?,
+            (None, _) if is_closed && !inherited => {
+                return Err(format!("{name} is not in the schema"));
+            }
+            (None, _) => {}
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_record_that_is_not_what_the_schema_says_is_told_from_one_that_is() {
+    let schema: Value = serde_json::from_str(&stdout(&run(&["meter", "--schema"]))).unwrap();
+    let rejected = |record: Value| {
+        let of = &schema["$defs"][record["type"].as_str().unwrap()];
+        conforms(&record, of, &schema).unwrap_err()
+    };
+    let end = serde_json::json!({ "type": "end", "complete": true, "frames": 1, "oddities": {},
+        "dropped_by_kernel": null, "error": null });
+    assert_eq!(conforms(&end, &schema["$defs"]["end"], &schema), Ok(()));
+    let mut more = end.clone();
+    more["more"] = 1.into();
+    assert_eq!(rejected(more), "more is not in the schema");
+    let mut other = end.clone();
+    other["frames"] = "1".into();
+    assert!(rejected(other).starts_with("frames: \"1\" is no"));
+    let mut less = end;
+    less.as_object_mut().unwrap().remove("error");
+    assert_eq!(rejected(less), "error is missing");
+}
+
+/// One DT in each of these seconds.
+fn one_each(seconds: &[u64]) -> Vec<u8> {
+    let frames: Vec<(u64, Vec<u8>)> =
+        seconds.iter().zip(0..).map(|(second, number)| (second * SECOND, data(number))).collect();
+    capture(&frames)
+}
+
+fn metered(octets: Vec<u8>, options: &[&str]) -> Vec<Value> {
+    let output = fed(&[&["meter"], options].concat(), octets);
+    check_code(&output, 0);
+    records(&output)
+}
+
+fn of_type<'a>(records: &'a [Value], kind: &str) -> Vec<&'a Value> {
+    records.iter().filter(|record| record["type"] == kind).collect()
+}
+
+#[test]
+fn reports_tell_what_has_accumulated_in_the_measurement_interval() {
+    let options = ["--measure", "10 s", "--report", "3 s"];
+    let records = metered(one_each(&[100, 101, 104, 111]), &options);
+    let told: Vec<(u64, u64, bool, u64)> = of_type(&records, "interval")
+        .into_iter()
+        .map(|record| {
+            let length = record["length_ns"].as_u64().unwrap() / SECOND;
+            let (index, tpdus) = (&record["index"], &record["measures"]["tpdus"]);
+            let is_over = record["complete"].as_bool().unwrap();
+            (index.as_u64().unwrap(), length, is_over, tpdus.as_u64().unwrap())
+        })
+        .collect();
+    // DTs 0, 1, 4 and 11 s after the beginning; reports after 3, 6 and 9 s of each interval. None is
+    // due in the second before the frames end.
+    assert_eq!(
+        told,
+        [(0, 3, false, 2), (0, 6, false, 3), (0, 9, false, 3), (0, 10, true, 3), (1, 10, true, 1)]
+    );
+}
+
+#[test]
+fn measuring_stops_after_so_many_intervals() {
+    let records = metered(one_each(&[0, 5, 10, 15, 20, 25]), &["-n", "2"]);
+    assert_eq!(of_type(&records, "interval").len(), 2);
+    let total = of_type(&records, "total")[0];
+    assert_eq!((&total["intervals"], &total["length_ns"]), (&2.into(), &(20 * SECOND).into()));
+    assert_eq!(total["measures"]["tpdus"], 4);
+    let end = records.last().unwrap();
+    assert_eq!((&end["frames"], &end["complete"]), (&4.into(), &true.into()));
+}
+
+#[test]
+fn a_subset_of_measures_is_reported_and_sizes_have_the_bounds_that_were_asked_for() {
+    let options = ["--only", "dt_tpdus*,tpdus", "--sizes", "64,100"];
+    let records = metered(one_each(&[0]), &options);
+    let interval = of_type(&records, "interval")[0];
+    let expected = serde_json::json!({ "tpdus": 1, "dt_tpdus": 1, "dt_tpdus_to_64_octets": 0,
+        "dt_tpdus_to_100_octets": 1, "dt_tpdus_beyond_100_octets": 0 });
+    assert_eq!(interval["measures"], expected);
+    let sent = &of_type(&records, "host-interval")[0]["sent"];
+    assert_eq!((&sent["dt_tpdus"], sent.get("tsdus")), (&1.into(), None));
+    assert_eq!(records[0]["bounds_octets"], serde_json::json!([64, 100]));
+    assert_eq!(records[0]["only"], serde_json::json!(["dt_tpdus*", "tpdus"]));
+}
+
+#[test]
+fn several_captures_are_one_measurement() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.pcap"), one_each(&[0, 5])).unwrap();
+    fs::write(folder.path().join("b.pcap"), one_each(&[12])).unwrap();
+    let output = run_in(folder.path(), &["meter", "a.pcap", "b.pcap"]);
+    check_code(&output, 0);
+    let records = records(&output);
+    assert_eq!(records[0]["source"], "a.pcap, b.pcap");
+    let counts: Vec<&Value> =
+        of_type(&records, "interval").iter().map(|record| &record["measures"]["tpdus"]).collect();
+    assert_eq!(counts, [2, 1]);
+}
+
+#[test]
+fn options_that_make_no_sense_say_so() {
+    check_refused(&["--measure", "0 s"], "--measure \"0 s\": an interval takes some time");
+    check_refused(&["--report", "20 s"], "--report is longer than the measurement interval");
+    check_refused(&["--sizes", "64,32"], "--sizes: up to nine sizes, each greater");
+    check_refused(&["--sizes", "1,2,3,4,5,6,7,8,9,10"], "--sizes: up to nine");
+    check_refused(&["--only", "dtt"], "no measure \"dtt\"");
+    check_refused(&["-n", "0"], "invalid value '0'");
+    check_refused(&["--top", "1001"], "invalid value '1001'");
+}
+
+#[track_caller]
+fn check_refused(options: &[&str], complaint: &str) {
+    let output = run(&[&["meter", "-"], options].concat());
+    check_code(&output, 2);
+    assert!(stderr(&output).contains(complaint), "{}", stderr(&output));
+}
+
+#[test]
+fn show_says_what_is_no_stream_and_where_one_is_cut_short() {
+    let foreign = fed(&["show", "--plain"], b"#!/bin/sh\n".to_vec());
+    check_code(&foreign, 1);
+    let said = stderr(&foreign);
+    assert!(said.starts_with("error: standard input: not a stream of measures"), "{said}");
+    let whole = fed(&["meter"], one_each(&[0, 5]));
+    let text = stdout(&whole);
+    let cut: String = text.lines().take(3).map(|line| format!("{line}\n")).collect();
+    let cut = fed(&["show", "--plain"], cut.into_bytes());
+    check_code(&cut, 1);
+    assert!(stderr(&cut).contains("the stream ends without its end record"), "{}", stderr(&cut));
+    assert!(stdout(&cut).contains("intervals of 10 s"), "what was there is told");
+}
