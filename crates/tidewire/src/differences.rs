@@ -66,17 +66,24 @@ pub(crate) fn check(study: &Study, key: &str) -> Result<(), Failure> {
     Err(Failure::usage(message).with_fix(fix))
 }
 
-/// Tells the differences that a key makes.
+/// Writes the record of the differences that a key makes.
+///
+/// # Errors
+/// Where nobody reads.
+pub(crate) fn record(report: &Report, key: &str, output: &Output) -> io::Result<()> {
+    let differences = &against(report, key)[..];
+    output.record(&Record { key, level: report.level, differences })
+}
+
+/// Tells the differences that a key makes, in text.
 ///
 /// # Errors
 /// Where nobody reads.
 pub(crate) fn tell(report: &Report, key: &str, output: &Output) -> io::Result<()> {
-    let found = against(report, key);
-    output.record(&Record { key, level: report.level, differences: &found })?;
     if output.json {
         return Ok(());
     }
-    for Against { baseline, other, settings, comparison } in &found {
+    for Against { baseline, other, settings, comparison } in &against(report, key) {
         let rest: Vec<String> =
             settings.iter().map(|(key, set)| format!(", {key} = {set}")).collect();
         let pairs = paired(comparison);

@@ -4,7 +4,7 @@ use crate::args::RunOptions;
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::study::Chosen;
-use crate::{calendar, host, report, verdicts};
+use crate::{calendar, differences, host, report, verdicts};
 use anyhow::Context;
 use bench::PROGRAM_VERSION;
 use bench::analysis::{Report, analyse};
@@ -38,6 +38,8 @@ pub(crate) struct Findings<'a> {
     /// Requirements that looks at growing data judged; those of the scenario are judged by the report
     /// where there are none.
     pub(crate) judged: Option<Vec<Judged>>,
+    /// The key whose differences are told, if any are.
+    pub(crate) differences: Option<&'a str>,
 }
 
 /// What a study came to.
@@ -136,9 +138,15 @@ impl<'a> Recording<'a> {
         let judged = findings.judged.unwrap_or_else(|| judge(&report, findings.points));
         let record = Record { folder: path.as_deref(), report: &report, requirements: &judged };
         output.record(&record)?;
+        if let Some(key) = findings.differences {
+            differences::record(&report, key, output)?;
+        }
         output.record(&Line::End(end))?;
         report::tell(&report, output)?;
         verdicts::tell(&judged, &report, output)?;
+        if let Some(key) = findings.differences {
+            differences::tell(&report, key, output)?;
+        }
         if let Some(path) = &path {
             output.remark(format_args!("run folder: {}", path.display()));
         }

@@ -163,7 +163,12 @@ fn carry_out(
         Some(error) => Some(format!("{error:#}")),
         None => interrupt::requested().then(|| "interrupted".to_owned()),
     };
-    let findings = Findings { points: &chosen.study.points, is_predicted: false, judged: None };
+    let findings = Findings {
+        points: &chosen.study.points,
+        is_predicted: false,
+        judged: None,
+        differences: None,
+    };
     let outcome = recording.end(reason, findings)?;
     match error {
         Some(error) => Err(error),

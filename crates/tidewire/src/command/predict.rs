@@ -95,7 +95,9 @@ fn carry_out(
     };
     let judged = ended.as_ref().map(|ended| ended.judged.clone());
     let points = &chosen.study.points;
-    let outcome = recording.end(reason, Findings { points, is_predicted: true, judged })?;
+    let differences = options.differences.as_deref();
+    let findings = Findings { points, is_predicted: true, judged, differences };
+    let outcome = recording.end(reason, findings)?;
     if let Some(ended) = &ended {
         remark(ended, options, output);
     }
@@ -154,16 +156,13 @@ fn remark(ended: &Ended, options: &Predict, output: &Output) {
     }
 }
 
-/// The differences and the figures of a sweep.
+/// The figures of a sweep.
 fn show(
     chosen: &Chosen,
     options: &Predict,
     outcome: &Outcome,
     output: &Output,
 ) -> anyhow::Result<()> {
-    if let Some(key) = &options.differences {
-        differences::tell(&outcome.report, key, output)?;
-    }
     if options.figure.is_none() && !options.plot {
         return Ok(());
     }

@@ -68,6 +68,7 @@ fn a_sweep_tells_what_each_value_changes_run_by_run_of_one_seed() {
     let told = with(&["background.load", "--json"]);
     let all = records(&told);
     let found = all.iter().find(|record| record["type"] == "differences").unwrap();
+    assert_eq!(all.last().unwrap()["type"], "end");
     let against = found["differences"].as_array().unwrap();
     assert_eq!(against.len(), 2);
     assert_eq!((&against[0]["pairs"], &against[0]["other"]), (&3.into(), &"30 %".into()));
