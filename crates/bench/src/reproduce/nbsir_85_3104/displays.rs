@@ -24,7 +24,7 @@ const RATIOS: [&str; 4] = ["R_OM", "R_OA", "R_RD", "R_RA"];
 
 /// All displays.
 pub(super) fn all(laboratory: &Laboratory) -> Vec<Plot> {
-    let interval = ("interval of 15 minutes", "");
+    let interval = ("interval", "15 min");
     let plot = |number, title, vertical, curves| Plot {
         number,
         title,
@@ -56,14 +56,14 @@ pub(super) fn all(laboratory: &Laboratory) -> Vec<Plot> {
         curve(kind.name().to_owned(), (0..INTERVALS).map(|i| (i as f64, count(i))))
     };
     vec![
-        Plot { horizontal: ("host that calls, A = 1", ""), ..connectivity(plot) },
+        Plot { horizontal: ("host that calls", "A = 1"), ..connectivity(plot) },
         plot(
             "connections",
             "Connections of each host",
-            ("connections", ""),
+            ("connections", "count"),
             by_host(|h| h.connections as f64),
         ),
-        plot("types", "TPDUs by type", ("TPDUs", ""), KINDS.iter().map(of_kind).collect()),
+        plot("types", "TPDUs by type", ("TPDUs", "count"), KINDS.iter().map(of_kind).collect()),
         plot(
             "octets",
             "Data sent by each host",
@@ -73,10 +73,10 @@ pub(super) fn all(laboratory: &Laboratory) -> Vec<Plot> {
         plot(
             "efficiency",
             "Protocol efficiencies of Table 5",
-            ("ratio", ""),
+            ("ratio", "1"),
             metrics(EFFICIENCIES),
         ),
-        plot("ratios", "Message ratios of Table 5", ("ratio", ""), metrics(RATIOS)),
+        plot("ratios", "Message ratios of Table 5", ("ratio", "1"), metrics(RATIOS)),
     ]
 }
 
@@ -94,7 +94,7 @@ fn connectivity(
         let at = (f64::from(from.number()), f64::from(to.number()));
         curve(format!("{} to {}", from.0, to.0), core::iter::once(at))
     });
-    plot("connectivity", "Who called whom", ("host that is called, A = 1", ""), curves.collect())
+    plot("connectivity", "Who called whom", ("host that is called", "A = 1"), curves.collect())
 }
 
 /// A curve of exact counts; all that is drawn was made from the paper's counts.

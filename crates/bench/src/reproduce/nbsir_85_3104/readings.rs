@@ -51,6 +51,8 @@ impl Readings {
     pub(super) fn take(trace: &[Passage]) -> Self {
         let settings = Settings { origin: Some(origin()), ..Settings::every(INTERVAL) };
         let mut meter = Meter::new(settings.clone());
+        // Connections are to be told of at the end of their interval, however long they are over.
+        let settings = Settings { silence: INTERVAL, ..settings };
         let mut alone = Vec::new();
         let mut ends = origin();
         for passage in trace {

@@ -68,6 +68,19 @@ fn the_meter_reads_the_volumes_of_table_4_but_for_what_no_trace_can_have() {
 }
 
 #[test]
+fn displays_count_every_connection_at_both_of_its_hosts() {
+    let readings = Readings::take(&trace(origin()));
+    for (interval, volumes) in VOLUMES.iter().enumerate() {
+        let hosts = ('A'..='I').filter_map(|host| readings.host(Host(host), interval));
+        let connections: u64 = hosts.map(|ratios| ratios.connections).sum();
+        assert_eq!(connections, 2 * volumes.connections, "interval {interval}");
+    }
+    // The most that one connection carries: half of interval 4, about a quarter of what it all has.
+    let most = readings.longest_file();
+    assert!((10_000..65_536).contains(&most), "{most}");
+}
+
+#[test]
 fn only_cells_that_contradict_others_or_their_formula_differ() {
     let options = Options { seed: 1, messages: 2, monitor: None };
     let reproduction = run(&options, &mut |_| ()).unwrap();

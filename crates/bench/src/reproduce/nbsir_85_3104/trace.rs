@@ -35,6 +35,8 @@ const WINDOW: Duration = Duration::from_secs(10);
 const COMMAND_OCTETS: u64 = 30;
 /// What a parameter pair of subsequence number and flow control confirmation takes.
 const CONFIRMATION_OCTETS: u64 = 14;
+/// User data: an octet with which no protocol begins that is looked for above class 4.
+const FILL: u8 = 0xF0;
 /// The longest TSAP-ID that is used.
 const MAXIMUM_TSAP: usize = 32;
 /// 2,048 octets as the parameter has it, of which a frame holds 1,496.
@@ -336,7 +338,7 @@ impl<'a> Writer<'a> {
                     if is_first {
                         let is_last = side == 1 || u64::from(number) + 1 == transfers.dts[0];
                         let ends_tsdu = is_last || self.parts.next() == 0;
-                        latest = (vec![b'.'; self.data_octets(side, is_repeated)], ends_tsdu);
+                        latest = (vec![FILL; self.data_octets(side, is_repeated)], ends_tsdu);
                     }
                     (extra.data, extra.end_of_tsdu) = latest.clone();
                 }
