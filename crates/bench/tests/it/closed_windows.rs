@@ -1,22 +1,32 @@
 //! Ground truth for closed windows: a receiver that stalls its credit logs when it had no buffer left
-//! and when it gave one back; the meter finds the same from the AKs, to the nanosecond.
+//! and when it gave one back. The meter finds the same from the AKs: simulated, to the nanosecond; live,
+//! through a relay that loses DTs, as many.
 
+use crate::veth::Pair;
 use bytes::Bytes;
+use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
+use live::clock;
+use live::relay::{Relay, RelayParams, Selection};
+use live::runner::{Control, Runner};
+use live::tap::Tap as LiveTap;
 use meter::{Meter, Report, Settings};
 use sim::medium::framing::Framing;
 use sim::medium::ideal::{Ideal, Params as IdealParams};
 use sim::tap::Tap;
 use sim::world::World;
+use stack::fault::{Faults, Plan};
 use stack::llc::type3::Lpdu;
 use stack::machine::{Deadline, Machine, Output};
 use stack::profile;
 use stack::station::{Frame, Station};
 use stack::tp4::{Address, Credit, Endpoint, Entity, Indication, Nsdu, Params, Request};
 use std::collections::VecDeque;
+use std::thread;
 use wire::addr::Mac;
 use wire::dissect::Link;
 use wire::time::Instant;
+use wire::tp::Kind;
 use wire::units::BitRate;
 
 /// DSAP, SSAP, UI, and the inactive subset of CLNP.
@@ -189,4 +199,86 @@ fn closed_windows_are_as_long_as_the_receiver_that_stalls_its_credit_logged() {
     let [dts, _] = report.measures.transport.data_and_acknowledgements();
     assert_eq!((dts.tpdus, dts.retransmissions), (MESSAGES, 0));
     assert!(sender.entity.counters().closed_window > 0);
+}
+
+/// What passed on a wire by now, metered. Each end's tap hears what comes in there: what goes out may
+/// pass a tap by.
+fn metered(taps: [LiveTap; 2]) -> Report {
+    let mut heard = Vec::new();
+    for mut tap in taps {
+        while let Some(seen) = tap.receive(clock::now()).unwrap() {
+            heard.push((seen.at, seen.octets.to_vec(), seen.original_octets));
+        }
+        assert_eq!(tap.dropped().unwrap(), 0);
+    }
+    heard.sort_by_key(|(at, ..)| *at);
+    let mut meter = Meter::new(Settings::every(Duration::from_secs(3_600)));
+    for (at, octets, original_octets) in heard {
+        meter.observe(at, Link::Ethernet, &octets, original_octets);
+    }
+    meter.finish()
+}
+
+/// The stations live with a relay between them that loses some DTs: how many it lost.
+fn live_transfer([left, right]: [&Pair; 2], [sender, receiver]: [&mut User; 2]) -> u64 {
+    let plan = Plan { loss: 0.05, ..Plan::harmless(Duration::from_millis(500)) };
+    let params = RelayParams {
+        places: [left.place(1), right.place(1)],
+        faults: [Some(Faults::new(plan, 1, "there").unwrap()), None],
+        selection: Selection::Tpdus(vec![Kind::Dt]),
+        held_frames: 1_000,
+    };
+    let mut relay = Relay::open(params).unwrap();
+    let mut ports = [left.port(0, Some(sender.address)), right.port(0, Some(receiver.address))];
+    let [sends, receives] = &mut ports;
+    let (is_over, is_relayed) = (AtomicBool::new(false), AtomicBool::new(false));
+    let until = clock::now() + Duration::from_secs(60);
+    thread::scope(|scope| {
+        let relaying = scope.spawn(|| {
+            relay.run(Instant::MAX, &is_relayed, &mut |_| {}).unwrap();
+            relay.counts()[0].faults.lost
+        });
+        let sending = scope.spawn(|| {
+            Runner::new().run(sender, sends, until, &is_over, |_, _| Control::Continue).unwrap();
+        });
+        let is_through = |user: &mut User, _| {
+            let is_through = user.delivered == MESSAGES && user.held.is_empty();
+            if is_through { Control::Stop } else { Control::Continue }
+        };
+        Runner::new().run(receiver, receives, until, &is_over, is_through).unwrap();
+        is_over.store(true, Ordering::Relaxed);
+        sending.join().unwrap();
+        is_relayed.store(true, Ordering::Relaxed);
+        relaying.join().unwrap()
+    })
+}
+
+#[test]
+fn relay_stations_and_meters_agree_on_losses_retransmissions_and_closed_windows() {
+    let Some(left) = Pair::make("left") else { return };
+    let Some(right) = Pair::make("right") else { return };
+    let taps = [&left, &right].map(|pair| [0, 1].map(|end| pair.tap(end)));
+    let (mut sender, mut receiver) = (User::sender(), User::new(2));
+    let lost = live_transfer([&left, &right], [&mut sender, &mut receiver]);
+    let [sent, received] = taps.map(metered);
+    assert_eq!(receiver.delivered, MESSAGES, "it did not come through in a minute");
+    let dts = |report: &Report| *report.measures.transport.data_and_acknowledgements()[0];
+    let again = sender.entity.counters().sent_again;
+    assert_eq!(dts(&sent).tpdus, MESSAGES + again);
+    assert_eq!(dts(&sent).retransmissions, again);
+    assert_eq!(dts(&received).tpdus, dts(&sent).tpdus - lost);
+    assert_eq!(dts(&received).originals(), MESSAGES);
+    assert!(lost > 0 && again >= lost, "{lost} lost, {again} again");
+    // No AK is lost, so that both sides of the relay see each window close and open again.
+    let closed = [&sent, &received].map(|report| report.measures.delays.closed_window.clone());
+    assert_eq!(closed.clone().map(|closed| closed.count), [receiver.log.len() as u64; 2]);
+    // How long is told and not judged: a thread's wake-up lies between the log and the wire.
+    let logged: Duration = receiver.log.iter().sum();
+    let metered = closed.map(|closed| Duration::from_nanos(closed.total_ns));
+    println!(
+        "seen: {lost} DTs lost, {again} sent again, {} closed windows: {logged:?} logged, \
+         {metered:?} metered",
+        receiver.log.len()
+    );
+    assert_eq!(sent.measures.windows.into_closed, 0);
 }

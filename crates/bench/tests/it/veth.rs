@@ -5,8 +5,10 @@ use bytes::Bytes;
 use core::time::Duration;
 use live::clock;
 use live::port::{AfPacket, AfPacketParams, Port as _, Stamp, Wait};
+use live::relay::Place;
 use live::tap::{Tap, TapParams};
 use std::process::{Command, Output};
+use wire::addr::Mac;
 use wire::packet::Packet;
 use wire::time::Instant;
 
@@ -20,32 +22,31 @@ pub(crate) struct Heard {
     pub(crate) original_octets: usize,
 }
 
-/// The wire with a port at one end and a tap at the other.
-pub(crate) struct Wire {
-    names: [String; 2],
-    ends: Option<(AfPacket, Tap)>,
-}
-
 fn ip(arguments: &[&str]) -> std::io::Result<Output> {
     Command::new("ip").args(arguments).output()
 }
 
-impl Wire {
-    /// Makes it; `None`, and a printed reason, where this process may not.
-    pub(crate) fn make() -> Option<Self> {
-        let name = |end| format!("tidewire-meter-{}{end}", std::process::id());
-        let mut made = Self { names: [name("a"), name("b")], ends: None };
-        let [a, b] = made.names.clone();
-        let peer = ["type", "veth", "peer", "name", INTERFACE, "netns", &b];
+/// Two namespaces with an end of a wire in each, removed when this is dropped.
+pub(crate) struct Pair {
+    names: [String; 2],
+}
+
+impl Pair {
+    /// Makes them, under a name; `None`, and a printed reason, where this process may not.
+    pub(crate) fn make(name: &str) -> Option<Self> {
+        let end = |end| format!("tidewire-{name}-{}{end}", std::process::id());
+        let made = Self { names: [end("a"), end("b")] };
+        let [a, b] = &made.names;
+        let peer = ["type", "veth", "peer", "name", INTERFACE, "netns", b];
         let commands: [&[&str]; 7] = [
-            &["netns", "add", &a],
-            &["netns", "add", &b],
-            &[&["-n", &a, "link", "add", INTERFACE][..], &peer].concat(),
+            &["netns", "add", a],
+            &["netns", "add", b],
+            &[&["-n", a, "link", "add", INTERFACE][..], &peer].concat(),
             // Without addresses the hosts' own IPv6 says nothing on the wire.
-            &["-n", &a, "link", "set", INTERFACE, "addrgenmode", "none"],
-            &["-n", &b, "link", "set", INTERFACE, "addrgenmode", "none"],
-            &["-n", &a, "link", "set", INTERFACE, "up"],
-            &["-n", &b, "link", "set", INTERFACE, "up"],
+            &["-n", a, "link", "set", INTERFACE, "addrgenmode", "none"],
+            &["-n", b, "link", "set", INTERFACE, "addrgenmode", "none"],
+            &["-n", a, "link", "set", INTERFACE, "up"],
+            &["-n", b, "link", "set", INTERFACE, "up"],
         ];
         for command in commands {
             let is_done = ip(command).is_ok_and(|output| output.status.success());
@@ -54,47 +55,76 @@ impl Wire {
                 return None;
             }
         }
-        let params = AfPacketParams {
-            interface: INTERFACE.to_owned(),
-            namespace: Some(a),
-            station: None,
-            groups: Vec::new(),
-            wait: Wait::Block,
-            stamp: Stamp::Kernel,
-        };
-        let tap = TapParams {
-            interface: INTERFACE.to_owned(),
-            namespace: Some(b),
-            snap_octets: 2_048,
-            promiscuous: true,
-            outgoing: false,
-            buffer_octets: 1 << 20,
-            wait: Wait::Block,
-        };
-        made.ends = Some((AfPacket::open(&params).unwrap(), Tap::open(&tap).unwrap()));
         Some(made)
     }
 
-    /// Sends a frame and hears it.
-    pub(crate) fn pass(&mut self, octets: &[u8]) -> Heard {
-        let (port, tap) = self.ends.as_mut().expect("a wire that was made has its ends");
-        let frame = Packet::new(Bytes::copy_from_slice(octets));
-        port.send(&frame).unwrap();
-        let until = clock::now() + Duration::from_secs(10);
-        let heard = tap.receive(until).unwrap().expect("what is sent on a veth pair is heard");
-        Heard {
-            at: heard.at,
-            octets: heard.octets.to_vec(),
-            original_octets: heard.original_octets,
-        }
+    /// A station's port at one of the ends.
+    pub(crate) fn port(&self, end: usize, station: Option<Mac>) -> AfPacket {
+        let params = AfPacketParams {
+            interface: INTERFACE.to_owned(),
+            namespace: Some(self.names[end].clone()),
+            station,
+            groups: Vec::new(),
+            wait: Wait::Block,
+            stamp: Stamp::User,
+        };
+        AfPacket::open(&params).unwrap()
+    }
+
+    /// A tap at one of the ends, which hears what comes in there.
+    pub(crate) fn tap(&self, end: usize) -> Tap {
+        let params = TapParams {
+            interface: INTERFACE.to_owned(),
+            namespace: Some(self.names[end].clone()),
+            snap_octets: 2_048,
+            promiscuous: true,
+            outgoing: false,
+            buffer_octets: 4 << 20,
+            wait: Wait::Block,
+        };
+        Tap::open(&params).unwrap()
+    }
+
+    /// One of the ends, for a relay.
+    pub(crate) fn place(&self, end: usize) -> Place {
+        Place { interface: INTERFACE.to_owned(), namespace: Some(self.names[end].clone()) }
     }
 }
 
-impl Drop for Wire {
+impl Drop for Pair {
     fn drop(&mut self) {
         for name in &self.names {
             // Nothing to be done where it fails; it may never have been made.
             drop(ip(&["netns", "del", name]));
+        }
+    }
+}
+
+/// A wire with a port at one end and a tap at the other.
+pub(crate) struct Wire {
+    port: AfPacket,
+    tap: Tap,
+    /// Goes last.
+    _pair: Pair,
+}
+
+impl Wire {
+    /// Makes it; `None`, and a printed reason, where this process may not.
+    pub(crate) fn make() -> Option<Self> {
+        let pair = Pair::make("meter")?;
+        Some(Self { port: pair.port(0, None), tap: pair.tap(1), _pair: pair })
+    }
+
+    /// Sends a frame and hears it.
+    pub(crate) fn pass(&mut self, octets: &[u8]) -> Heard {
+        let frame = Packet::new(Bytes::copy_from_slice(octets));
+        self.port.send(&frame).unwrap();
+        let until = clock::now() + Duration::from_secs(10);
+        let heard = self.tap.receive(until).unwrap().expect("what is sent on a veth pair is heard");
+        Heard {
+            at: heard.at,
+            octets: heard.octets.to_vec(),
+            original_octets: heard.original_octets,
         }
     }
 }
