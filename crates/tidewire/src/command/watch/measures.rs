@@ -73,6 +73,5 @@ pub(super) fn run(watch: &Watch, listen: Option<Span>) -> anyhow::Result<Exit> {
     if !meter.is_finished() {
         return Ok(Exit::Ok);
     }
-    let outcome = meter.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-    outcome
+    meter.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }

@@ -113,7 +113,7 @@ fn row(id: u32, known: &Known, figures: &Figures, room: Room) -> Row {
         0 => "-".to_owned(),
         nanos => quantity::span(nanos).replace(' ', ""),
     };
-    let delay = figures.delay_ns.map_or_else(|| "-".to_owned(), |ns| quantity::span(ns));
+    let delay = figures.delay_ns.map_or_else(|| "-".to_owned(), quantity::span);
     let text = format!(
         "{sign} {:<width$} {:<7} {:<8} {:>6} {:>6} {closed:>6} {:>7}",
         ends(identity, width),

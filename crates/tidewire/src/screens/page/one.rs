@@ -16,11 +16,8 @@ const FIXED_ROWS: usize = 12;
 
 pub(super) fn sheet(model: &Model, controls: &Controls, room: Room) -> Sheet {
     let chosen = controls.chosen.and_then(|id| Some((id, model.connections.get(&id)?)));
-    let (id, known) = match (chosen, busiest(model)) {
-        (Some(chosen), _) | (None, Some(chosen)) => chosen,
-        (None, None) => {
-            return Sheet { about: "no connection has been seen".to_owned(), ..Sheet::default() };
-        }
+    let Some((id, known)) = chosen.or_else(|| busiest(model)) else {
+        return Sheet { about: "no connection has been seen".to_owned(), ..Sheet::default() };
     };
     let Some(identity) = &known.identity else { return Sheet::default() };
     let about = format!("connection {id} of {} (n, p: next, previous)", model.connections.len());
@@ -123,36 +120,37 @@ fn chart(known: &Known, side: usize, name: &str, columns: usize, height: usize) 
         let share = (number - least) as f64 / (most - least).max(1) as f64;
         (share * (height - 1) as f64).round() as usize
     };
-    let mut cells = vec![vec![' '; columns]; height + 1];
-    for column in 0..columns {
+    // Column by column, from the top down.
+    let mut cells = vec![vec![' '; height + 1]; columns];
+    for (column, cells) in cells.iter_mut().enumerate() {
         let at = first.at_ns + (span as u128 * column as u128 / (columns - 1) as u128) as u64;
         let Some(stand) = stands.iter().rev().find(|stand| stand.at_ns <= at) else { continue };
         let now = stand.sides[side];
         for (number, sign) in [(now.allowed, '-'), (now.acknowledged, '.'), (now.sent, '*')] {
             if let Some(number) = number {
-                cells[height - line(number)][column] = sign;
+                cells[height - line(number)] = sign;
             }
         }
         // A closed window may be shorter than a column is wide.
-        let before = (column > 0).then(|| at - span / columns as u64).unwrap_or(0);
+        let before = if column > 0 { at - span / columns as u64 } else { 0 };
         let is_within = |stand: &&&Stand| stand.at_ns > before && stand.at_ns <= at;
         let is_closed = now.is_closed
             || stands.iter().filter(is_within).any(|stand| stand.sides[side].is_closed);
         if is_closed {
-            cells[0][column] = 'x';
+            cells[0] = 'x';
         }
     }
     let mut rows =
         vec![Row::plain(format!("{name}, {} to {}", clock(first.at_ns), clock(last.at_ns)))];
-    for (place, cells) in cells.iter().enumerate() {
+    for place in 0..=height {
+        let cells: String = cells.iter().map(|column| column[place]).collect();
         let label = match place {
-            0 if cells.contains(&'x') => "closed".to_owned(),
+            0 if cells.contains('x') => "closed".to_owned(),
             0 => continue,
             1 => short(most),
             place if place == height => short(least),
             _ => String::new(),
         };
-        let cells: String = cells.iter().collect();
         rows.push(Row::plain(format!("{label:>8} |{}", cells.trim_end())));
     }
     rows.push(Row::plain(LEGEND));
