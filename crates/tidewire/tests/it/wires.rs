@@ -113,8 +113,9 @@ fn transfer(loss: &str) {
     }
     assert_eq!((&sent["duplicates"], &sent["damaged"]), (&served["damaged"], &served["damaged"]));
     assert_eq!(sent["exact"], true);
-    let is_lossy = loss != "0%";
-    assert_eq!(sent["transport"]["t1"].as_u64() > Some(0), is_lossy);
+    // Without loss T1 may still run out, where the hosts get no processor for so long.
+    let has_waited = sent["transport"]["t1"].as_u64() > Some(0);
+    assert!(has_waited || loss == "0%");
     meter_agrees(&capture, &served);
     tshark_agrees(&capture, &served);
 }
