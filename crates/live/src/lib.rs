@@ -15,6 +15,7 @@ pub mod iso_tcp;
 mod mapping;
 pub mod port;
 pub mod relay;
+mod ring;
 pub mod runner;
 mod slots;
 mod socket;

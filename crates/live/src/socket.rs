@@ -31,7 +31,7 @@ pub(crate) const BATCH: usize = 16;
 pub(crate) struct Socket(OwnedFd);
 
 /// One datagram or frame that came in, beside its octets.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Received {
     /// Octets in the buffer.
     pub(crate) octets: usize,
@@ -134,13 +134,21 @@ impl Socket {
 
     /// How many frames the kernel dropped for want of room since it was last asked.
     pub(crate) fn dropped(&self) -> io::Result<u32> {
-        let mut statistics = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
-        let mut size = length::<libc::tpacket_stats>();
+        self.statistics().map(|statistics| statistics.tp_drops)
+    }
+
+    /// What the kernel counted since it was last asked: frames that passed the filter, those among them
+    /// that it dropped, and how often a ring was full. Without a ring the last stays 0.
+    pub(crate) fn statistics(&self) -> io::Result<libc::tpacket_stats_v3> {
+        let mut statistics =
+            libc::tpacket_stats_v3 { tp_packets: 0, tp_drops: 0, tp_freeze_q_cnt: 0 };
+        let mut size = length::<libc::tpacket_stats_v3>();
         let pointer = (&raw mut statistics).cast();
         let (level, name) = (libc::SOL_PACKET, libc::PACKET_STATISTICS);
-        // SAFETY: the pointer and the size are those of `statistics`, which the call may write.
+        // SAFETY: the pointer and the size are those of `statistics`, which the call may write; of a
+        // socket without a ring it writes the first two fields.
         check(unsafe { libc::getsockopt(self.fd(), level, name, pointer, &raw mut size) })?;
-        Ok(statistics.tp_drops)
+        Ok(statistics)
     }
 
     /// The error that the socket met since it was last asked, as where its interface went down.

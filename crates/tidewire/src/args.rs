@@ -1,6 +1,7 @@
 //! What a user can say on the command line. One option means one thing in every verb.
 
 pub(crate) mod advise;
+pub(crate) mod capture;
 pub(crate) mod export;
 pub(crate) mod layers;
 pub(crate) mod measuring;
@@ -54,6 +55,8 @@ pub(crate) enum Verb {
     Meter(measuring::Meter),
     /// Show a stream of measures; `watch` without its meter.
     Show(measuring::Show),
+    /// Write the frames of a live port or of captures to pcapng, headers only.
+    Capture(capture::Capture),
     /// Bridge two interfaces, and let faults befall what crosses.
     Relay(relay::Relay),
     /// Print every layer of the frames in a capture, or of octets given in hexadecimal.
@@ -356,9 +359,12 @@ pub(crate) struct Serve {
     after_help = "Examples:\n  tidewire watch -r plant.pcapng.gz                 a capture file\n  tidewire watch -i eth1 -t 60s --measure 1s        a live port, for a minute\n  tcpdump -i eth1 -w - | tidewire watch -r -        whatever another tool hears\n  tidewire watch -i eth1 --screen monitor           what passes, as it passes\n  tidewire watch -r plant.pcapng --screen measures  what is wrong, and where\n  tidewire watch -r plant.pcapng --zeek logs        tables for other programs (help files)"
 )]
 pub(crate) struct Watch {
-    /// Read this capture (pcap or pcapng, also .gz and .zst); "-" is standard input.
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) read: Option<PathBuf>,
+    /// Read these captures in order (pcap or pcapng, also .gz and .zst); "-" is standard input.
+    #[arg(short, long, value_name = "FILE", num_args = 1..)]
+    pub(crate) read: Vec<PathBuf>,
+    /// At the end of the last capture wait for more, until interrupted.
+    #[arg(long)]
+    pub(crate) follow: bool,
     /// Listen on this interface (needs CAP_NET_RAW). Nothing is ever sent.
     #[arg(short, long, value_name = "IF")]
     pub(crate) interface: Option<String>,
@@ -366,6 +372,12 @@ pub(crate) struct Watch {
     #[arg(long, value_name = "FILE", requires = "read", conflicts_with_all = ["interface", "screen",
         "metrics"])]
     pub(crate) far: Option<PathBuf>,
+    /// Listen through tidewire-tap, which can do nothing else, even where this program may listen.
+    #[arg(long)]
+    pub(crate) tap: bool,
+    /// Only frames that pass, such as "iso and not vlan"; see tidewire help filter.
+    #[arg(long, value_name = "FILTER")]
+    pub(crate) filter: Option<wire::filter::Filter>,
     /// How long to listen.
     #[arg(short, long, value_name = "TIME")]
     pub(crate) time: Option<String>,

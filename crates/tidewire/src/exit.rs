@@ -60,6 +60,11 @@ impl Failure {
         Self { exit: Exit::PermissionMissing, message: message.into(), fix: None }
     }
 
+    /// Whether a permission is missing.
+    pub(crate) fn is_permission(&self) -> bool {
+        self.exit == Exit::PermissionMissing
+    }
+
     /// With what would mend it.
     pub(crate) fn with_fix(mut self, fix: impl Into<String>) -> Self {
         self.fix = Some(fix.into());

@@ -5,11 +5,12 @@ use crate::clock;
 use crate::interface::{Interface, in_namespace};
 use crate::port::{PortError, Wait};
 use crate::socket::{Interest, Socket};
-use crate::tap::{Tap, TapParams};
+use crate::tap::{Collection, Tap, TapParams};
 use bytes::Bytes;
 use core::time::Duration;
 use stack::station::Frame;
 use std::io::{self, IoSlice};
+use wire::filter::Filter;
 use wire::time::Instant;
 
 /// MAC header and one VLAN tag, which do not count against what an interface can carry.
@@ -55,6 +56,8 @@ impl End {
             promiscuous: true,
             outgoing: false,
             buffer_octets: RECEIVE_BUFFER_OCTETS,
+            collection: Collection::OneByOne,
+            filter: Filter::all(),
             wait: Wait::Block,
         })?;
         let out = in_namespace(place.namespace.as_deref(), || {

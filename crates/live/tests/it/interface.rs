@@ -8,12 +8,13 @@ use live::clock;
 use live::interface::{Interface, Kind, in_namespace};
 use live::port::{AfPacket, AfPacketParams, Port, PortError, Stamp, Wait};
 use live::runner::{OnDown, Runner};
-use live::tap::{Tap, TapParams};
+use live::tap::{Collection, Tap, TapParams};
 use stack::messaging::{Address, Failure, Params as MessagingParams, Side};
 use stack::profile::Messenger;
 use stack::station::{Frame, Transmission};
 use std::time::Duration;
 use wire::addr::Mac;
+use wire::filter::Filter;
 use wire::time::Instant;
 
 fn params(namespace: &str, station: Mac) -> AfPacketParams {
@@ -35,6 +36,8 @@ fn tap(namespace: &str) -> TapParams {
         promiscuous: true,
         outgoing: false,
         buffer_octets: 1 << 20,
+        collection: Collection::OneByOne,
+        filter: Filter::all(),
         wait: Wait::Block,
     }
 }

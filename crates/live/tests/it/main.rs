@@ -10,6 +10,7 @@ mod messages;
 mod namespace;
 mod party;
 mod relay;
+mod ring;
 mod runner;
 mod session;
 mod udp;

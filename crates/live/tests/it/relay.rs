@@ -6,12 +6,13 @@ use core::time::Duration;
 use live::clock;
 use live::port::{AfPacket, AfPacketParams, Port, PortError, Stamp, Wait};
 use live::relay::{Counts, Deed, Place, Relay, RelayParams, Selection};
-use live::tap::{Tap, TapParams};
+use live::tap::{Collection, Tap, TapParams};
 use stack::fault::{Fate, Faults, Plan};
 use stack::station::Frame;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use wire::addr::Mac;
+use wire::filter::Filter;
 use wire::time::Instant;
 use wire::tp::Kind;
 
@@ -128,6 +129,8 @@ fn a_vlan_tag_crosses_with_its_frame() {
         promiscuous: true,
         outgoing: false,
         buffer_octets: 1 << 20,
+        collection: Collection::OneByOne,
+        filter: Filter::all(),
         wait: Wait::Block,
     })
     .unwrap();

@@ -6,7 +6,7 @@ use crate::output::Output;
 use serde_json::json;
 
 /// The topics, their first lines, and their texts.
-const TOPICS: [(&str, &str, &str); 17] = [
+const TOPICS: [(&str, &str, &str); 18] = [
     ("scenario", "what a scenario file says", include_str!("../../help/scenario.md")),
     ("units", "how times, sizes and rates are written", include_str!("../../help/units.md")),
     ("media", "the media that can be simulated", include_str!("../../help/media.md")),
@@ -21,6 +21,7 @@ const TOPICS: [(&str, &str, &str); 17] = [
     ("monitor", "the screen of watch and its keys", include_str!("../../help/monitor.md")),
     ("screens", "the screens of measures and their keys", include_str!("../../help/screens.md")),
     ("stream", "what meter writes and show reads", include_str!("../../help/stream.md")),
+    ("filter", "which frames are wanted", include_str!("../../help/filter.md")),
     ("iso-tcp", "transport connections over TCP", include_str!("../../help/iso-tcp.md")),
     ("advise", "settings for a network of one's own", include_str!("../../help/advise.md")),
     (

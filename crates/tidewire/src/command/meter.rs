@@ -1,6 +1,6 @@
 //! `tidewire meter`: captures in, the stream of measures out. Nothing is ever sent.
 
-use super::measuring::{Beside, Heard, Measuring, Teller, conclude};
+use super::measuring::{Beside, Measuring, Teller, conclude};
 use super::watch;
 use crate::args::measuring::Meter;
 use crate::exit::Exit;
@@ -25,12 +25,7 @@ pub(crate) fn run(options: &Meter, output: &Output) -> anyhow::Result<Exit> {
     let mut teller = Teller::begin(output, head, measuring.only.clone(), Beside::default())?;
     let mut recorder = measuring.recorder();
     let mut frames = watch::Frames::default();
-    let mut heard = Heard { failure: None, is_cut: false };
-    for file in files {
-        heard = watch::file::meter(file, &mut recorder, (&mut frames, &mut teller), output)?;
-        if heard.failure.is_some() || interrupt::requested() || recorder.is_done() {
-            break;
-        }
-    }
+    let captures = watch::Captures { paths: files, follow: false };
+    let heard = watch::file::meter(captures, &mut recorder, (&mut frames, &mut teller), output)?;
     conclude(heard, &mut recorder, &mut teller)
 }

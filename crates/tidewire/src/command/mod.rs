@@ -1,6 +1,7 @@
 //! One file per verb.
 
 mod advise;
+mod capture;
 pub(crate) mod compare;
 mod demo;
 mod dissect;
@@ -42,6 +43,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Exit> {
         Verb::Watch(watch) => watch::run(&watch, &output),
         Verb::Meter(meter) => meter::run(&meter, &output),
         Verb::Show(show) => show::run(&show, &output),
+        Verb::Capture(capture) => capture::run(&capture, &output),
         Verb::Relay(relay) => relay::run(&relay, &output),
         Verb::Dissect(dissect) => dissect::run(&dissect, &output),
         Verb::Compare(compare) => compare::run(&compare, &output),

@@ -93,6 +93,8 @@ pub(crate) struct Rest {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct End {
     pub(crate) frames: u64,
+    /// Frames that a filter left out; none where there is no filter.
+    pub(crate) left_out: Option<u64>,
     pub(crate) dropped_by_kernel: Option<u64>,
     pub(crate) oddities: Oddities,
     pub(crate) error: Option<String>,

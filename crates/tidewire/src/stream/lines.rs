@@ -94,7 +94,11 @@ impl Lines {
             .dropped_by_kernel
             .map(|dropped| format!(", {dropped} more dropped by the kernel"))
             .unwrap_or_default();
-        output.line(format_args!("\n{} frames{dropped}", end.frames))?;
+        let left_out = end
+            .left_out
+            .map(|left_out| format!(", {left_out} more left out by the filter"))
+            .unwrap_or_default();
+        output.line(format_args!("\n{} frames{left_out}{dropped}", end.frames))?;
         let Some(error) = &end.error else { return Ok(()) };
         let error = error.lines().next().unwrap_or_default();
         output.line(format_args!("not complete: {error}"))

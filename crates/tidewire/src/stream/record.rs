@@ -221,6 +221,9 @@ pub(crate) type Direction = Named<u64>;
 pub(crate) struct End {
     pub(crate) complete: bool,
     pub(crate) frames: u64,
+    /// Frames that a filter left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) left_out: Option<u64>,
     pub(crate) oddities: Named<u64>,
     pub(crate) dropped_by_kernel: Option<u64>,
     pub(crate) error: Option<String>,
@@ -278,6 +281,7 @@ impl Record {
             Item::End(end) => Self::End(End {
                 complete: end.error.is_none(),
                 frames: end.frames,
+                left_out: end.left_out,
                 oddities: oddities(&end.oddities),
                 dropped_by_kernel: end.dropped_by_kernel,
                 error: end.error.clone(),

@@ -70,6 +70,7 @@ pub(crate) struct Recorder {
     frames_before: u64,
     sampled: Sample,
     dropped_by_kernel: Option<u64>,
+    left_out: Option<u64>,
     intervals: u64,
 }
 
@@ -90,6 +91,7 @@ impl Recorder {
             frames_before: 0,
             sampled: Sample { start: nothing, end: nothing, frames: 0, octets: 0, places: vec![] },
             dropped_by_kernel: None,
+            left_out: None,
             intervals: 0,
         }
     }
@@ -127,6 +129,11 @@ impl Recorder {
     /// Notes how many frames the kernel dropped since measuring began.
     pub(crate) const fn note_dropped(&mut self, dropped: Option<u64>) {
         self.dropped_by_kernel = dropped;
+    }
+
+    /// Notes how many frames a filter left out; none where there is no filter.
+    pub(crate) const fn note_left_out(&mut self, left_out: Option<u64>) {
+        self.left_out = left_out;
     }
 
     /// Takes notice of a frame, unless it is done.
@@ -340,6 +347,7 @@ impl Recorder {
         let oddities_of_all = oddities.clone();
         self.items.push_back(Item::End(End {
             frames,
+            left_out: self.left_out,
             dropped_by_kernel,
             oddities: oddities_of_all,
             error,

@@ -1,11 +1,11 @@
 //! What the operator has set, and what each key changes of it. Pure: no terminal, no clock.
 
-use super::filter::Filter;
 use super::gather::{Snapshot, Window};
 use super::keys::{Action, Keys};
 use super::sample::Interval;
 use core::time::Duration;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use wire::filter::{Filter, NotAFilter};
 
 /// Full-scale values can be stepped between these.
 const LEAST_SCALE: f64 = 1.0;
@@ -14,7 +14,7 @@ const GREATEST_SCALE: f64 = 1e12;
 const LONGEST_PROMPT: usize = 60;
 
 /// What the one who gathers is told.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Order {
     /// Give a snapshot.
     Look(Window),
@@ -27,7 +27,7 @@ pub(super) enum Order {
 }
 
 /// What follows from a key.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Effect {
     /// Nothing, or only on the screen.
     None,
@@ -157,12 +157,15 @@ impl Controls {
     fn type_on(&mut self, mut prompt: String, code: KeyCode) -> Effect {
         match code {
             KeyCode::Esc => return Effect::None,
-            KeyCode::Enter => match Filter::parse(&prompt) {
+            KeyCode::Enter => match prompt.parse() {
                 Ok(filter) => {
                     self.complaint = None;
                     return Effect::Order(Order::Filter(filter));
                 }
-                Err(error) => self.complaint = Some(error.to_string()),
+                Err(error) => {
+                    let error: NotAFilter = error;
+                    self.complaint = Some(error.to_line());
+                }
             },
             KeyCode::Backspace => {
                 prompt.pop();
@@ -199,13 +202,12 @@ fn smaller(scale: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::tui::gather::Gather;
-    use wire::addr::Mac;
     use wire::dissect::Link;
     use wire::time::Instant;
 
     /// 30 samples of 500 ms; the last has 21 packets of 100 octets, the others one each.
     fn seen(controls: &Controls) -> Snapshot {
-        let mut gather = Gather::new(controls.interval, Filter::default());
+        let mut gather = Gather::new(controls.interval, Filter::all());
         let mut hear = |millis: u64| {
             let at = Instant::from_nanos(millis * 1_000_000);
             gather.observe(at, Link::Ethernet, &[0; 100], 100);
@@ -299,10 +301,10 @@ mod tests {
         // Letters that are keys elsewhere are letters here.
         type_in(&mut controls, "from 2:0:0:0:0:q");
         assert_eq!(press(&mut controls, KeyCode::Enter), Effect::None);
-        assert!(controls.complaint.as_deref().unwrap().starts_with("not an address"));
+        assert!(controls.complaint.as_deref().unwrap().contains("expected an address such as"));
         press(&mut controls, KeyCode::Backspace);
         type_in(&mut controls, "7");
-        let filter = Filter { source: Some(Mac([2, 0, 0, 0, 0, 7])), destination: None };
+        let filter = "from 2:0:0:0:0:7".parse().unwrap();
         assert_eq!(press(&mut controls, KeyCode::Enter), Effect::Order(Order::Filter(filter)));
         assert_eq!((&controls.prompt, &controls.complaint), (&None, &None));
         press(&mut controls, KeyCode::Char('/'));

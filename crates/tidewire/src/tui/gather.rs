@@ -4,13 +4,13 @@
 //! ticks of 10 ms it can show in any sampling interval. Whoever draws asks for a [`Snapshot`] and
 //! gets plain data.
 
-use super::filter::Filter;
 use super::notices::{Notice, Notices};
 use super::sample::{Count, Interval, Rates, Ring, Statistics, TICK};
 use core::time::Duration;
 use meter::delay::{Acknowledgements, Delay};
 use std::collections::VecDeque;
 use wire::dissect::Link;
+use wire::filter::Filter;
 use wire::time::{Instant, nanos};
 
 /// Ticks that are kept to be summed up anew when the sampling interval changes: 10 minutes.
@@ -141,14 +141,14 @@ impl Gather {
         self.begin(at);
         self.reach(at);
         self.frames += 1;
-        if self.filter.matches_frame(octets) {
+        if self.filter.matches(link, octets, original) {
             let packet = Count { packets: 1, octets: original.max(octets.len()) as u64 };
             self.in_tick = self.in_tick.plus(packet);
         }
         let Self { acknowledgements, delays, filter, tick, .. } = self;
         acknowledgements.observe(at, link, octets, original, |delay| {
             let Delay { span, source, destination, .. } = delay;
-            if !filter.matches(source, destination) {
+            if !filter.may_match_stations(source, destination) {
                 return;
             }
             if delays.len() == KEPT_DELAYS {
@@ -238,6 +238,7 @@ impl Gather {
 
     /// Shows other frames from now on. What was gathered of the others is forgotten.
     pub(super) fn set_filter(&mut self, filter: Filter) {
+        let told = format!("filter: {filter}");
         self.filter = filter;
         self.in_tick = Count::default();
         self.in_sample = Count::default();
@@ -246,7 +247,7 @@ impl Gather {
         self.latest = None;
         self.delays.clear();
         self.restart();
-        self.tell(format!("filter: {filter}"));
+        self.tell(told);
     }
 
     /// Begins average and peak anew, with the next whole sample.
@@ -335,7 +336,7 @@ impl Gather {
             origin: self.origin,
             elapsed: self.elapsed(),
             interval: self.interval,
-            filter: self.filter,
+            filter: self.filter.clone(),
             first,
             samples: (first..end).filter_map(|number| self.samples.get(number)).collect(),
             end: newest,

@@ -15,7 +15,6 @@
 
 mod controls;
 mod draw;
-mod filter;
 mod gather;
 mod keys;
 mod notices;
@@ -28,7 +27,6 @@ mod view;
 mod worker;
 
 pub(crate) use controls::Scales;
-pub(crate) use filter::Filter;
 pub(crate) use gather::KEPT_SAMPLES;
 pub(crate) use keys::Keys;
 pub(crate) use sample::Interval;
@@ -39,6 +37,7 @@ pub(crate) use theme::{Look, Surroundings, Symbols, Theme};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use gather::Gather;
+use wire::filter::Filter;
 
 /// What the monitor starts with.
 pub(crate) struct Settings {
@@ -46,7 +45,7 @@ pub(crate) struct Settings {
     pub(crate) name: String,
     /// The sampling interval.
     pub(crate) interval: Interval,
-    /// Whose frames are shown.
+    /// Which frames are shown.
     pub(crate) filter: Filter,
     /// Full-scale values.
     pub(crate) scales: Scales,
@@ -105,7 +104,7 @@ fn summary(ended: &Ended, settings: &Settings, output: &Output) -> std::io::Resu
         .unwrap_or_default();
     let amount = view::amount;
     output.line(format_args!(
-        "{}: {} frames in {}{dropped}; stations: {}",
+        "{}: {} frames in {}{dropped}; filter: {}",
         settings.name,
         seen.frames,
         view::clock(seen.elapsed),

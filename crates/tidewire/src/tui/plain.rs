@@ -59,7 +59,7 @@ pub(super) fn run(
     output: &Output,
 ) -> anyhow::Result<Ended> {
     interrupt::install()?;
-    let mut gather = Gather::new(settings.interval, settings.filter);
+    let mut gather = Gather::new(settings.interval, settings.filter.clone());
     let mut lines = Lines { output, next: 0, notices: 0, statistics: Statistics::default() };
     let mut failure = None;
     while !interrupt::requested() {
@@ -115,7 +115,7 @@ impl Lines<'_> {
         let Some(origin) = gather.origin() else { return Ok(()) };
         let (length, start) = (Span(settings.interval.span()), calendar::rfc_3339(origin));
         let Settings { name, filter, .. } = settings;
-        let line = format!("{name}: samples of {length} from {start}, stations: {filter}");
+        let line = format!("{name}: samples of {length} from {start}, filter: {filter}");
         self.output.line(line)
     }
 

@@ -88,7 +88,7 @@ fn leave() {
 
 /// Shows the monitor until somebody leaves.
 pub(super) fn run(source: Source, settings: &Settings) -> anyhow::Result<Ended> {
-    let gather = Gather::new(settings.interval, settings.filter);
+    let gather = Gather::new(settings.interval, settings.filter.clone());
     let (orders, to_obey) = mpsc::channel();
     let (to_show, updates) = mpsc::sync_channel(1);
     let session = Session::begin()?;
@@ -162,9 +162,9 @@ impl<'a> Screen<'a> {
             let Event::Key(key) = event::read()? else { return Ok(Effect::None) };
             let Some(seen) = seen.filter(|_| key.kind != KeyEventKind::Release) else { continue };
             let effect = self.controls.press(&key, seen, room);
-            if let Effect::Order(order) = effect {
+            if let Effect::Order(order) = &effect {
                 // Where nobody obeys any more, the next look finds out.
-                let _ = orders.send(order);
+                let _ = orders.send(order.clone());
             }
             return Ok(effect);
         }

@@ -6,10 +6,10 @@
 
 use super::gather::Gather;
 use crate::exit::Failure;
-use crate::{interrupt, permission};
+use crate::interrupt;
+use crate::listener::Listener;
 use core::time::Duration;
 use live::clock::{self, Correlation};
-use live::tap::Tap;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use wire::capture::Capture;
 use wire::dissect::Link;
@@ -69,8 +69,8 @@ impl Source {
 
 /// An interface that is listened to.
 pub(crate) struct Port {
-    tap: Tap,
-    /// Frames are told in the time of day and stamped by the clock that never steps.
+    listener: Listener,
+    /// Frames are told in the time of day, and the clock that never steps says when to look up.
     day: Correlation,
     end: Option<Instant>,
     dropped: u64,
@@ -79,8 +79,8 @@ pub(crate) struct Port {
 
 impl Port {
     /// Listens until `end`, on the monotonic clock; without one, for ever.
-    pub(crate) fn new(tap: Tap, end: Option<Instant>) -> Self {
-        Self { tap, day: Correlation::read(), end, dropped: 0, ask_at: clock::now() }
+    pub(crate) fn new(listener: Listener, end: Option<Instant>) -> Self {
+        Self { listener, day: Correlation::read(), end, dropped: 0, ask_at: clock::now() }
     }
 
     fn step(&mut self, gather: &mut Gather, until: Instant) -> Step {
@@ -95,21 +95,20 @@ impl Port {
             gather.advance(self.day.to_wall(now));
             return Step::Ended(None);
         }
-        match self.tap.receive(self.end.map_or(until, |end| end.min(until))) {
+        match self.listener.receive(self.end.map_or(until, |end| end.min(until))) {
             Ok(Some(frame)) => {
-                let at = self.day.to_wall(frame.at);
-                gather.observe(at, Link::Ethernet, frame.octets, frame.original_octets);
+                gather.observe(frame.at, frame.link, frame.octets, frame.original_octets);
             }
             Ok(None) => {
                 gather.advance(self.day.to_wall(clock::now()).saturating_sub(PORT_LAG));
             }
-            Err(error) => return Step::Ended(Some(permission::failure(&error))),
+            Err(failure) => return Step::Ended(Some(failure)),
         }
         Step::Going
     }
 
     fn ask_dropped(&mut self, gather: &mut Gather) {
-        let Ok(dropped) = self.tap.dropped() else { return };
+        let Some(dropped) = self.listener.dropped() else { return };
         if dropped > self.dropped {
             let more = dropped - self.dropped;
             gather.tell(format!("the kernel dropped {more} frames: they are in no sample"));
@@ -220,10 +219,10 @@ fn read(mut capture: Capture, name: &str, to: &SyncSender<Result<Frame, Failure>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tui::filter::Filter;
     use crate::tui::gather::Window;
     use crate::tui::sample::Interval;
     use std::io::Cursor;
+    use wire::filter::Filter;
 
     /// A capture with a frame of 60 octets at each of these milliseconds.
     fn capture(millis: &[u64]) -> Vec<u8> {
@@ -239,7 +238,7 @@ mod tests {
         let playback = Playback::new(capture, "a.pcap".to_owned(), false, speed);
         let mut source = Source::Playback(playback);
         let interval = Interval::new(Duration::from_millis(10)).unwrap();
-        let mut gather = Gather::new(interval, Filter::default());
+        let mut gather = Gather::new(interval, Filter::all());
         let begun = clock::now();
         loop {
             let until = clock::now() + Duration::from_millis(5);

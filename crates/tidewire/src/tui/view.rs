@@ -93,7 +93,7 @@ impl View {
 /// leave the left whole.
 fn header(seen: &Snapshot, controls: &Controls, surface: Surface<'_>) -> [String; 2] {
     let Surface { source, state, columns, .. } = surface;
-    let left = format!("{source}  stations: {}", seen.filter);
+    let left = format!("{source}  filter: {}", seen.filter);
     let room = columns.saturating_sub(left.chars().count() + 2);
     let words = match controls.paused_at {
         Some(paused_at) => {
@@ -156,7 +156,7 @@ fn footer(controls: &Controls) -> Footer {
     if let Some(prompt) = &controls.prompt {
         let complaint =
             controls.complaint.as_ref().map(|what| format!("  ({what})")).unwrap_or_default();
-        return Footer::Prompt(format!("all, from MAC, to MAC: {prompt}_{complaint}"));
+        return Footer::Prompt(format!("filter: {prompt}_{complaint}"));
     }
     if controls.is_help_shown {
         return Footer::Prompt("any key goes back".to_owned());
@@ -203,11 +203,10 @@ pub(super) fn clock(since: Duration) -> String {
 mod tests {
     use super::*;
     use crate::tui::controls::Scales;
-    use crate::tui::filter::Filter;
     use crate::tui::gather::{Gather, Window};
     use crate::tui::keys::Keys;
     use crate::tui::sample::Interval;
-    use wire::addr::Mac;
+    use wire::filter::Filter;
     use wire::time::Instant;
 
     #[test]
@@ -235,7 +234,7 @@ mod tests {
         let interval = Interval::new(Duration::from_secs(1)).unwrap();
         let scales = Scales { packets: 1.0, bits: 1.0 };
         let mut controls = Controls::new(Keys::new("").unwrap(), interval, scales);
-        let filter = Filter { source: Some(Mac([2; 6])), destination: None };
+        let filter: Filter = "from 02:02:02:02:02:02".parse().unwrap();
         let mut gather = Gather::new(interval, filter);
         gather.begin(Instant::ZERO);
         gather.advance(Instant::from_nanos(83_000_000_000));
@@ -244,8 +243,8 @@ mod tests {
             controls.paused_at = paused_at;
             let surface = Surface { source: "eth1", state: "live", skipped: 0, columns };
             let [left, right] = header(&seen, &controls, surface);
-            // 4 + 2 + 10 + 22 columns.
-            assert_eq!(left, "eth1  stations: from 02:02:02:02:02:02");
+            // 4 + 2 + 8 + 22 columns.
+            assert_eq!(left, "eth1  filter: from 02:02:02:02:02:02");
             right
         };
         assert_eq!(right(80, None), "00:01:23Z  0:01:23.0  live");

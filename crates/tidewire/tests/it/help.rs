@@ -20,6 +20,7 @@ fn every_verb_explains_its_options() {
         "watch",
         "meter",
         "show",
+        "capture",
         "dissect",
         "compare",
         "advise",

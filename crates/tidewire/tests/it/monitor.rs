@@ -86,7 +86,7 @@ fn rates_are_counts_over_the_sampling_interval() {
     let text = stdout(&output);
     // 128 octets are 1,024 bits: one in the first half second, two in the second.
     for line in [
-        "a.pcap: samples of 500 ms from 1970-01-01T00:00:00Z, stations: all",
+        "a.pcap: samples of 500 ms from 1970-01-01T00:00:00Z, filter: all",
         "0.50 s: 2 packets/s, average 2, peak 2; 2.05k bit/s, average 2.05k, peak 2.05k; no AK delay",
         "1.00 s: 4 packets/s, average 3, peak 4; 4.1k bit/s, average 3.07k, peak 4.1k; no AK delay",
         "0.00 s: event: transport: connection found under way",

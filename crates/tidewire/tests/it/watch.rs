@@ -348,7 +348,7 @@ fn a_missing_permission_ends_with_5_and_says_how_to_get_it_or_do_without() {
 }
 
 /// Whether this process has CAP_NET_RAW, the 13th capability.
-fn may_listen() -> bool {
+pub(crate) fn may_listen() -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let digits = status.lines().find_map(|line| line.strip_prefix("CapEff:")).unwrap();
     u64::from_str_radix(digits.trim(), 16).unwrap() >> 13 & 1 == 1

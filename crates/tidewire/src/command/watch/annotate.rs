@@ -35,15 +35,16 @@ pub(super) fn fault(frame: &Frame<'_>, seen: &Remarks) -> Option<Malformed> {
 pub(super) struct Annotated {
     path: PathBuf,
     writer: Writer<BufWriter<File>>,
-    /// How many interfaces were described.
+    /// How many interfaces were described, and how many of them belong to earlier captures.
     interfaces: u32,
+    earlier: u32,
 }
 
 impl Annotated {
-    /// Makes the file, in place of an older one but never of the one that is read.
-    pub(super) fn new(path: &Path, read: Option<&Path>) -> Result<Self, Failure> {
-        let is_source = read.is_some_and(|read| {
-            let whole = |path| fs::canonicalize(path).ok();
+    /// Makes the file, in place of an older one but never of one that is read.
+    pub(super) fn new(path: &Path, read: &[PathBuf]) -> Result<Self, Failure> {
+        let is_source = read.iter().any(|read| {
+            let whole = |path: &Path| fs::canonicalize(path).ok();
             whole(read).is_some_and(|read| whole(path) == Some(read))
         });
         if is_source {
@@ -54,17 +55,24 @@ impl Annotated {
         let writer = writer.map_err(|error| {
             Failure::failed(format!("cannot write {}: {error}", path.display()))
         })?;
-        Ok(Self { path: path.to_owned(), writer, interfaces: 0 })
+        Ok(Self { path: path.to_owned(), writer, interfaces: 0, earlier: 0 })
+    }
+
+    /// Interfaces are those of another capture from now on.
+    pub(super) const fn begin_capture(&mut self) {
+        self.earlier = self.interfaces;
     }
 
     /// Whether an interface has not been described yet.
     pub(super) const fn lacks(&self, interface: u32) -> bool {
-        interface >= self.interfaces
+        self.earlier + interface >= self.interfaces
     }
 
     /// Describes the interfaces that have not been yet.
     pub(super) fn describe(&mut self, interfaces: &[Interface]) -> io::Result<()> {
-        for Interface { link, name, .. } in interfaces.iter().skip(self.interfaces as usize) {
+        for Interface { link, name, .. } in
+            interfaces.iter().skip((self.interfaces - self.earlier) as usize)
+        {
             self.writer.interface(*link, name).map_err(|error| self.named(&error))?;
             self.interfaces += 1;
         }
@@ -79,7 +87,7 @@ impl Annotated {
             is_malformed.then(|| dissect_cut(link, octets, original_octets).fault).flatten();
         let comment = remarks::line(seen, fault);
         self.writer
-            .write(interface, at, octets, original_octets, &comment)
+            .write(self.earlier + interface, at, octets, original_octets, &comment)
             .map_err(|error| self.named(&error))
     }
 

@@ -1,4 +1,4 @@
-//! A capture file, or a capture that comes in on standard input.
+//! Capture files, growing ones among them, or a capture that comes in on standard input.
 
 use super::annotate::Frame;
 use super::frames::Frames;
@@ -7,44 +7,81 @@ use crate::exit::Failure;
 use crate::interrupt;
 use crate::metrics::Health;
 use crate::output::Output;
+use crate::pipe::Pipe;
 use crate::stream::Recorder;
 use indicatif::{ProgressBar, ProgressStyle};
+use live::clock;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read};
-use std::path::Path;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
-use wire::capture::{Capture, CaptureError, Record};
+use wire::capture::{Capture, Record};
 use wire::dissect::Link;
 
 /// Smaller files are read before anybody could look at a progress bar.
 const WORTH_A_BAR_OCTETS: u64 = 32 << 20;
-/// How often a silent pipe is left to see whether somebody wants it to end.
+/// How often the end of a growing file is looked at.
 const LOOK_UP: Duration = Duration::from_millis(100);
-const CHUNK_OCTETS: usize = 64 << 10;
 
-/// Gives the meter every frame of a capture, until it is done.
+/// Captures that are read one after the other.
+#[derive(Clone, Copy)]
+pub(crate) struct Captures<'a> {
+    pub(crate) paths: &'a [PathBuf],
+    /// Whether more is waited for at the end of the last.
+    pub(crate) follow: bool,
+}
+
+/// Gives the meter every frame of the captures. What is wrong with one does not keep the next from being
+/// read; the first thing that was is told at the end.
 pub(crate) fn meter(
-    path: &Path,
+    captures: Captures<'_>,
     recorder: &mut Recorder,
     (beside, teller): (&mut Frames, &mut Teller<'_>),
     output: &Output,
 ) -> anyhow::Result<Heard> {
-    let name = name(path);
-    let fail = |error: CaptureError| {
-        // A pipe that was left because of an interrupt only looks cut short.
-        (!interrupt::requested()).then(|| Failure::failed(format!("{name}: {error}")))
-    };
-    let mut capture = match open(path, output) {
-        Ok(capture) => capture,
-        Err(failure) => {
-            let failure = Some(failure);
-            return Ok(Heard { failure, is_cut: true });
+    let (mut failure, mut dropped) = (None, None);
+    for (number, path) in captures.paths.iter().enumerate() {
+        if interrupt::requested() || recorder.is_done() {
+            break;
         }
-    };
-    let mut failure = None;
+        // Only what is read last can be waited for.
+        let is_growing = captures.follow && number + 1 == captures.paths.len();
+        let found = match open_as(path, is_growing, output) {
+            Ok(mut capture) => {
+                beside.begin_capture();
+                let found = pass(&mut capture, path, recorder, (beside, teller))?;
+                remark_on_links(&capture, &name(path), output);
+                for interface in capture.interfaces() {
+                    let more = interface.statistics.dropped();
+                    dropped = more.map_or(dropped, |more| Some(dropped.unwrap_or(0) + more));
+                }
+                found
+            }
+            Err(error) => Some(error),
+        };
+        failure = failure.or(found);
+    }
+    recorder.note_dropped(dropped);
+    recorder.note_left_out(beside.left_out());
+    if let Some(dropped @ 1..) = dropped {
+        output.remark(format_args!(
+            "warning: {dropped} frames were dropped when this was captured: the measures are not \
+             valid"
+        ));
+    }
+    let is_cut = failure.is_some() || interrupt::requested();
+    Ok(Heard { failure, is_cut })
+}
+
+/// Gives the meter every frame of a capture; what was wrong with it, if anything was.
+fn pass(
+    capture: &mut Capture,
+    path: &Path,
+    recorder: &mut Recorder,
+    (beside, teller): (&mut Frames, &mut Teller<'_>),
+) -> anyhow::Result<Option<Failure>> {
     while !interrupt::requested() && !recorder.is_done() {
         match capture.next() {
             Ok(Some(record)) => {
@@ -64,19 +101,21 @@ pub(crate) fn meter(
                 teller.publish(recorder, || Health { frames, dropped_by_kernel: None });
             }
             Ok(None) => break,
-            Err(error) => {
-                failure = fail(error);
-                break;
-            }
+            // A pipe that was left because of an interrupt only looks cut short.
+            Err(_) if interrupt::requested() => break,
+            Err(error) => return Ok(Some(Failure::failed(format!("{}: {error}", name(path))))),
         }
     }
-    let is_cut = failure.is_some() || interrupt::requested();
-    remark_on_links(&capture, &name, output);
-    Ok(Heard { failure, is_cut })
+    Ok(None)
 }
 
 /// Opens a capture; `-` is standard input.
 pub(crate) fn open(path: &Path, output: &Output) -> Result<Capture, Failure> {
+    open_as(path, false, output)
+}
+
+/// Opens a capture that may be written to still.
+pub(crate) fn open_as(path: &Path, is_growing: bool, output: &Output) -> Result<Capture, Failure> {
     let name = name(path);
     let opened = if path.as_os_str() == "-" {
         Capture::open(Pipe::new(io::stdin()))
@@ -87,6 +126,7 @@ pub(crate) fn open(path: &Path, output: &Output) -> Result<Capture, Failure> {
             Ok(about) if about.is_dir() => {
                 return Err(Failure::failed(format!("{name} is a folder, not a capture")));
             }
+            _ if is_growing => Capture::open(Growing(file)),
             // Rows on a terminal show how far it is, and a bar would run into them.
             Ok(about)
                 if about.len() >= WORTH_A_BAR_OCTETS
@@ -124,68 +164,18 @@ fn remark_on_links(capture: &Capture, name: &str, output: &Output) {
     }
 }
 
-/// Standard input, read by a thread of its own so that an interrupt ends it though nothing comes.
-struct Pipe {
-    chunks: Receiver<io::Result<Vec<u8>>>,
-    chunk: io::Cursor<Vec<u8>>,
-}
+/// A file that somebody else writes to: its end is where more will come, until an interrupt.
+struct Growing(File);
 
-impl Pipe {
-    fn new(mut from: impl Read + Send + 'static) -> Self {
-        let (sender, chunks) = mpsc::sync_channel(4);
-        std::thread::spawn(move || {
-            loop {
-                let mut chunk = vec![0; CHUNK_OCTETS];
-                let result = from.read(&mut chunk).map(|octets| {
-                    chunk.truncate(octets);
-                    chunk
-                });
-                let is_over = result
-                    .as_ref()
-                    .map_or_else(|error| error.kind() != io::ErrorKind::Interrupted, Vec::is_empty);
-                if sender.send(result).is_err() || is_over {
-                    return;
-                }
-            }
-        });
-        Self { chunks, chunk: io::Cursor::default() }
-    }
-}
-
-impl Read for Pipe {
+impl Read for Growing {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
         loop {
-            let octets = self.chunk.read(room)?;
-            if octets > 0 || room.is_empty() {
-                return Ok(octets);
-            }
-            match self.chunks.recv_timeout(LOOK_UP) {
-                Ok(chunk) => {
-                    let chunk = chunk?;
-                    if chunk.is_empty() {
-                        return Ok(0);
-                    }
-                    self.chunk = io::Cursor::new(chunk);
+            match self.0.read(room)? {
+                0 if !room.is_empty() && !interrupt::requested() => {
+                    clock::sleep_until(clock::now() + LOOK_UP);
                 }
-                Err(RecvTimeoutError::Timeout) if !interrupt::requested() => {}
-                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return Ok(0),
+                octets => return Ok(octets),
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_pipe_gives_every_octet_in_order() {
-        let octets: Vec<u8> = (0..200_000_u32).map(|i| (i % 251) as u8).collect();
-        let mut pipe = Pipe::new(io::Cursor::new(octets.clone()));
-        let mut read = Vec::new();
-        pipe.read_to_end(&mut read).unwrap();
-        assert!(read == octets);
-        // The end stays the end.
-        assert_eq!(pipe.read(&mut [0; 8]).unwrap(), 0);
     }
 }

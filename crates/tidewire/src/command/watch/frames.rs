@@ -8,10 +8,14 @@ use crate::stream::Recorder;
 use meter::Remarks;
 use std::io;
 use wire::capture::Interface;
+use wire::filter::Filter;
 
 /// What is done with frames beside metering them.
 #[derive(Default)]
 pub(in crate::command) struct Frames {
+    /// Which are wanted; all of them without a filter.
+    filter: Option<Filter>,
+    left_out: u64,
     annotated: Option<Annotated>,
     events: Option<Events>,
     remarks: Remarks,
@@ -24,9 +28,31 @@ impl Frames {
     /// Files that cannot be made.
     pub(super) fn new(watch: &Watch) -> Result<Self, Failure> {
         let annotated = watch.export.annotate.as_deref();
-        let annotated = annotated.map(|path| Annotated::new(path, watch.read.as_deref()));
+        let annotated = annotated.map(|path| Annotated::new(path, &watch.read)).transpose()?;
         let events = watch.export.events.as_deref().map(Events::new).transpose()?;
-        Ok(Self { annotated: annotated.transpose()?, events, remarks: Remarks::default() })
+        Ok(Self { annotated, events, ..Self::wanting(watch.filter.clone()) })
+    }
+
+    /// Nothing beside, and only frames that pass.
+    pub(super) fn wanting(filter: Option<Filter>) -> Self {
+        Self { filter, ..Self::default() }
+    }
+
+    /// Which frames are wanted.
+    pub(super) fn wanted(&self) -> Filter {
+        self.filter.clone().unwrap_or_else(Filter::all)
+    }
+
+    /// How many frames were left out, where any could be.
+    pub(super) fn left_out(&self) -> Option<u64> {
+        self.filter.as_ref().map(|_| self.left_out)
+    }
+
+    /// Interfaces are those of another capture from now on.
+    pub(super) const fn begin_capture(&mut self) {
+        if let Some(annotated) = &mut self.annotated {
+            annotated.begin_capture();
+        }
     }
 
     /// Whether an interface has to be described before its first frame.
@@ -39,9 +65,16 @@ impl Frames {
         self.annotated.as_mut().map_or(Ok(()), |annotated| annotated.describe(interfaces))
     }
 
-    /// Gives a frame to the meter.
+    /// Gives a frame to the meter, if it is wanted.
     pub(super) fn observe(&mut self, recorder: &mut Recorder, frame: &Frame<'_>) -> io::Result<()> {
         let Frame { at, link, octets, original_octets, .. } = *frame;
+        if let Some(filter) = &self.filter
+            && !filter.matches(link, octets, original_octets)
+        {
+            self.left_out += 1;
+            recorder.advance(at);
+            return Ok(());
+        }
         if self.annotated.is_none() && self.events.is_none() {
             recorder.observe(at, link, octets, original_octets);
             return Ok(());

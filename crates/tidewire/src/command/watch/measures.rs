@@ -1,6 +1,6 @@
 //! `tidewire watch --screen measures`: collection, measurement and display in one process.
 
-use super::{Frames, file, live_port, source};
+use super::{Captures, Frames, captures, file, live_port, port, source};
 use crate::args::Watch;
 use crate::command::measuring::{self, Measuring, Teller, conclude};
 use crate::exit::{Exit, Failure};
@@ -31,7 +31,7 @@ pub(super) fn run(watch: &Watch, listen: Option<Span>) -> anyhow::Result<Exit> {
         return Err(failure.with_fix("--screen measures --plain").into());
     }
     let speed = options.speed.as_deref().map(measuring::speed).transpose()?.flatten();
-    if speed.is_some() && watch.read.is_none() {
+    if speed.is_some() && watch.read.is_empty() {
         return Err(Failure::usage("--speed goes with --read: a port has its own").into());
     }
     tui::check_screen()?;
@@ -42,24 +42,25 @@ pub(super) fn run(watch: &Watch, listen: Option<Span>) -> anyhow::Result<Exit> {
     measuring.spans.sample.get_or_insert(SAMPLE);
     let head = measuring.head(source(watch));
     let (to, records) = mpsc::sync_channel(AHEAD);
-    let (read, interface) = (watch.read.clone(), watch.interface.clone());
-    if let (None, Some(name)) = (&read, &interface) {
+    let (port, filter) = (port(watch), watch.filter.clone());
+    let Captures { paths, follow } = captures(watch);
+    let paths = paths.to_vec();
+    if let Some(port) = &port {
         // What is missing is said before the terminal is taken over.
-        drop(live_port::open(name)?);
+        drop(live_port::open(port, Frames::wanting(filter.clone()).wanted())?);
     }
     let quiet = Output { json: false, quiet: true };
     let meter = std::thread::spawn(move || {
         let mut teller = Teller::on_screen(to, measuring.only.clone(), speed);
         let mut recorder = measuring.recorder();
-        let mut frames = Frames::default();
-        let heard = match (&read, &interface) {
-            (Some(path), _) => {
-                file::meter(path, &mut recorder, (&mut frames, &mut teller), &quiet)?
+        let mut frames = Frames::wanting(filter);
+        let beside = (&mut frames, &mut teller);
+        let heard = match &port {
+            None => {
+                let captures = Captures { paths: &paths, follow };
+                file::meter(captures, &mut recorder, beside, &quiet)?
             }
-            (None, name) => {
-                let name = name.as_deref().unwrap_or_default();
-                live_port::meter(name, listen, &mut recorder, (&mut frames, &mut teller), &quiet)?
-            }
+            Some(port) => live_port::meter(port, listen, &mut recorder, beside, &quiet)?,
         };
         conclude(heard, &mut recorder, &mut teller)
     });

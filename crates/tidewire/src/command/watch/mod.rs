@@ -26,16 +26,22 @@ pub(super) use export::Export;
 pub(super) use frames::Frames;
 pub(super) use require::Requirements;
 
-pub(super) use file::{name as name_of, open};
+pub(super) use file::{Captures, name as name_of, open, open_as};
+use live_port::Port;
 
 pub(crate) fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
-    let listen = match (&watch.read, watch.time.as_deref()) {
-        (Some(_), Some(_)) => {
-            return Err(Failure::usage("--time goes with --interface: a file has its own").into());
-        }
-        (_, time) => time.map(|text| quantity::option::<Span>("--time", text)).transpose()?,
-    };
-    if let (Some(near), Some(far)) = (&watch.read, &watch.far) {
+    if watch.time.is_some() && !watch.read.is_empty() {
+        return Err(Failure::usage("--time goes with --interface: a file has its own").into());
+    }
+    if watch.read.is_empty() && watch.follow || watch.interface.is_none() && watch.tap {
+        return Err(Failure::usage("--follow goes with --read, and --tap with --interface").into());
+    }
+    let time = watch.time.as_deref();
+    let listen = time.map(|text| quantity::option::<Span>("--time", text)).transpose()?;
+    if let Some(far) = &watch.far {
+        let [near] = &watch.read[..] else {
+            return Err(Failure::usage("--far goes with one capture behind --read").into());
+        };
         return transit::run(near, far, output);
     }
     if watch.monitor.screen == Some(Screen::Monitor) {
@@ -59,12 +65,10 @@ pub(crate) fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
     let mut teller = Teller::begin(output, head, measuring.only.clone(), beside)?;
     let mut recorder = measuring.recorder();
     let mut frames = Frames::new(watch)?;
-    let heard = match (&watch.read, &watch.interface) {
-        (Some(path), _) => file::meter(path, &mut recorder, (&mut frames, &mut teller), output)?,
-        (None, Some(name)) => {
-            live_port::meter(name, listen, &mut recorder, (&mut frames, &mut teller), output)?
-        }
-        (None, None) => return Err(Failure::usage("--read or --interface is needed").into()),
+    let beside = (&mut frames, &mut teller);
+    let heard = match port(watch) {
+        None => file::meter(captures(watch), &mut recorder, beside, output)?,
+        Some(port) => live_port::meter(&port, listen, &mut recorder, beside, output)?,
     };
     frames.finish()?;
     conclude(heard, &mut recorder, &mut teller)
@@ -72,10 +76,20 @@ pub(crate) fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
 
 /// What is heard or read.
 fn source(watch: &Watch) -> String {
-    match (&watch.read, &watch.interface) {
-        (Some(path), _) => name_of(path),
-        (None, interface) => interface.clone().unwrap_or_default(),
+    match &watch.interface {
+        Some(interface) => interface.clone(),
+        None => watch.read.iter().map(|path| name_of(path)).collect::<Vec<_>>().join(", "),
     }
+}
+
+/// The port, where one is heard.
+fn port(watch: &Watch) -> Option<Port> {
+    watch.interface.clone().map(|interface| Port { interface, by_helper: watch.tap })
+}
+
+/// The captures, where they are read.
+fn captures(watch: &Watch) -> Captures<'_> {
+    Captures { paths: &watch.read, follow: watch.follow }
 }
 
 /// Serves what is counted, where that is wanted.

@@ -1,6 +1,6 @@
 //! `tidewire watch --screen monitor`: what passes, as it passes.
 
-use super::{file, live_port};
+use super::{file, live_port, port};
 use crate::args::measuring::MONITOR_SAMPLE;
 use crate::args::{MonitorOptions, Watch};
 use crate::command::measuring;
@@ -8,10 +8,12 @@ use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::quantity;
 use crate::tui::{
-    self, Filter, Interval, Keys, Look, Playback, Port, Scales, Settings, Source, Surroundings,
+    self, Interval, Keys, Look, Playback, Port, Scales, Settings, Source, Surroundings,
 };
 use bench::scenario::{Rate, Span};
 use live::clock;
+use wire::addr::Mac;
+use wire::filter::Filter;
 
 pub(super) fn run(
     watch: &Watch,
@@ -29,7 +31,10 @@ pub(super) fn run(
         return Err(failure.with_fix("--sample, or --screen measures").into());
     }
     let speed = speed(options)?;
-    let (name, is_pipe) = match (&watch.read, &watch.interface) {
+    if watch.read.len() > 1 || watch.follow {
+        return Err(Failure::usage("--screen plays one capture, as far as it goes").into());
+    }
+    let (name, is_pipe) = match (watch.read.first(), &watch.interface) {
         (Some(path), _) if path.as_os_str() == "-" => (file::name(path), true),
         // The first line of a screen has little room.
         (Some(path), _) => {
@@ -39,29 +44,41 @@ pub(super) fn run(
         (None, Some(interface)) => (interface.clone(), false),
         (None, None) => return Err(Failure::usage("--read or --interface is needed").into()),
     };
-    if options.speed.is_some() && watch.read.is_none() {
+    if options.speed.is_some() && watch.read.is_empty() {
         return Err(Failure::usage("--speed goes with --read: a port has its own").into());
     }
     let sample = measuring.sample.as_deref().unwrap_or(MONITOR_SAMPLE);
-    let settings = settings(name, sample, options)?;
+    let settings = settings(name, sample, watch)?;
     if !options.plain {
         tui::check_screen()?;
     }
-    let source = match (&watch.read, &watch.interface) {
-        (Some(path), _) => {
+    let source = match (port(watch), watch.read.first()) {
+        (Some(port), _) => {
+            let listener = live_port::open(&port, Filter::all())?;
+            let end = listen.map(|Span(listen)| clock::now() + listen);
+            Source::Port(Port::new(listener, end))
+        }
+        (None, path) => {
+            let path = path.ok_or_else(|| Failure::usage("--read or --interface is needed"))?;
             let capture = file::open(path, output)?;
             Source::Playback(Playback::new(capture, file::name(path), is_pipe, speed))
-        }
-        (None, interface) => {
-            let tap = live_port::open(interface.as_deref().unwrap_or_default())?;
-            let end = listen.map(|Span(listen)| clock::now() + listen);
-            Source::Port(Port::new(tap, end))
         }
     };
     tui::run(source, &settings, options.plain, output)
 }
 
-fn settings(name: String, sample: &str, options: &MonitorOptions) -> Result<Settings, Failure> {
+/// Which frames are shown.
+fn filter(watch: &Watch, options: &MonitorOptions) -> Filter {
+    let station = |way: &str, station: Option<Mac>| {
+        let text = station.map_or_else(String::new, |station| format!("{way} {station}"));
+        text.parse::<Filter>().expect("a station is a condition")
+    };
+    let filter = watch.filter.clone().unwrap_or_else(Filter::all);
+    filter.and(station("from", options.from_station)).and(station("to", options.to_station))
+}
+
+fn settings(name: String, sample: &str, watch: &Watch) -> Result<Settings, Failure> {
+    let options = &watch.monitor;
     let Span(interval) = quantity::option("--sample", sample)?;
     let interval = Interval::new(interval).ok_or_else(|| {
         Failure::usage(format!("--sample {sample:?}: from 10 ms to 60 s, in steps of 10 ms"))
@@ -75,7 +92,7 @@ fn settings(name: String, sample: &str, options: &MonitorOptions) -> Result<Sett
     Ok(Settings {
         name,
         interval,
-        filter: Filter { source: options.from_station, destination: options.to_station },
+        filter: filter(watch, options),
         scales: Scales { packets, bits: bits.bits_per_second() as f64 },
         keys: Keys::new(keys).map_err(|bad| Failure::usage(format!("--keys: {bad}")))?,
         look: Look::new(options.theme, options.symbols, &Surroundings::of_process()),

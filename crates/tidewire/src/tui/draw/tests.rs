@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::tui::controls::{Controls, Scales};
-use crate::tui::filter::Filter;
 use crate::tui::gather::{Delays, Snapshot};
 use crate::tui::keys::Keys;
 use crate::tui::notices::Notice;
@@ -15,6 +14,7 @@ use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use ratatui::style::{Color, Modifier};
 use std::collections::BTreeSet;
+use wire::filter::Filter;
 use wire::time::Instant;
 
 fn controls() -> Controls {
@@ -37,7 +37,7 @@ fn snapshot(samples: usize) -> Snapshot {
         origin: Some(Instant::from_nanos(456_009_360_000_000_000)),
         elapsed: Duration::from_millis(100_230),
         interval,
-        filter: Filter::default(),
+        filter: Filter::all(),
         first,
         samples: (first..200).map(sample).collect(),
         end: 200,
@@ -134,7 +134,7 @@ fn a_frozen_screen_says_so_and_a_prompt_stands_where_the_keys_were() {
     let paused = signs(&buffer(80, 24, &keys, &look));
     let lines: Vec<&str> = paused.lines().collect();
     assert!(lines[0].ends_with("PAUSED at 0:01:40.0, recording goes on|"), "{paused}");
-    let prompt = "|all, from MAC, to MAC: x_  (not expected: \"x\")";
+    let prompt = "|filter: x_  (column 1: not expected: \"x\"; expected a condition";
     assert!(lines[23].starts_with(prompt), "{paused}");
     // The narrow screen has the word as well.
     let narrow = signs(&buffer(40, 12, &keys[..1], &look));

@@ -1,0 +1,140 @@
+//! The ring of blocks in which the kernel hands over what a packet socket hears (TPACKET_V3, Linux
+//! `packet_mmap`): no system call for each frame, and none while frames keep coming.
+//!
+//! The kernel fills a block and passes it on when it is full, or after [`RETIRE`] when frames are few.
+//! It drops frames, and counts them, while all blocks wait to be read: it is frozen.
+
+use crate::mapping::Mapping;
+use crate::socket::Socket;
+use core::mem::{offset_of, size_of};
+use core::sync::atomic::Ordering;
+use core::time::Duration;
+use std::io;
+
+/// Octets of a block: the longest frame with its header, four times.
+const BLOCK_OCTETS: usize = 256 << 10;
+/// After what time a block is passed on that is not full.
+const RETIRE: Duration = Duration::from_millis(8);
+/// What the kernel wants to be told of frames, and does not use with blocks.
+const FRAME_OCTETS: usize = 2_048;
+const FEWEST_BLOCKS: usize = 2;
+/// Of the headers that both sides know.
+const STATUS_AT: usize = offset_of!(libc::tpacket_block_desc, hdr);
+const COUNT_AT: usize = STATUS_AT + offset_of!(libc::tpacket_hdr_v1, num_pkts);
+const FIRST_AT: usize = STATUS_AT + offset_of!(libc::tpacket_hdr_v1, offset_to_first_pkt);
+const HEADER_OCTETS: usize = size_of::<libc::tpacket3_hdr>();
+/// The sender's address stands behind the header, on the next boundary.
+const ADDRESS_AT: usize = HEADER_OCTETS.next_multiple_of(libc::TPACKET_ALIGNMENT);
+const DIRECTION_AT: usize = ADDRESS_AT + offset_of!(libc::sockaddr_ll, sll_pkttype);
+
+/// A frame in the ring.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slot<'a> {
+    /// As much of the frame as was kept.
+    pub(crate) octets: &'a [u8],
+    /// Octets there were.
+    pub(crate) original_octets: usize,
+    /// The kernel's stamp: nanoseconds since the Unix epoch.
+    pub(crate) wall_nanos: u64,
+    /// The tag protocol and control information of a VLAN tag the kernel took out.
+    pub(crate) vlan: Option<(u16, u16)>,
+    /// Whether this host sent the frame itself.
+    pub(crate) outgoing: bool,
+}
+
+/// The rest of a block that is this side's.
+#[derive(Clone, Copy, Debug)]
+struct Rest {
+    /// Of the next frame, in the mapping.
+    at: usize,
+    frames: u32,
+}
+
+/// A ring, as the reader sees it.
+#[derive(Debug)]
+pub(crate) struct Ring {
+    memory: Mapping,
+    blocks: usize,
+    /// The block under way, or that which comes next.
+    block: usize,
+    rest: Option<Rest>,
+}
+
+impl Ring {
+    /// Makes a ring of about so many octets for a socket that is not bound yet.
+    pub(crate) fn new(socket: &Socket, octets: usize) -> io::Result<Self> {
+        let blocks = (octets / BLOCK_OCTETS).max(FEWEST_BLOCKS);
+        let version = libc::tpacket_versions::TPACKET_V3 as libc::c_int;
+        socket.set(libc::SOL_PACKET, libc::PACKET_VERSION, version)?;
+        let request = libc::tpacket_req3 {
+            tp_block_size: BLOCK_OCTETS as libc::c_uint,
+            tp_block_nr: blocks as libc::c_uint,
+            tp_frame_size: FRAME_OCTETS as libc::c_uint,
+            tp_frame_nr: (blocks * (BLOCK_OCTETS / FRAME_OCTETS)) as libc::c_uint,
+            tp_retire_blk_tov: RETIRE.as_millis() as libc::c_uint,
+            tp_sizeof_priv: 0,
+            tp_feature_req_word: 0,
+        };
+        socket.set(libc::SOL_PACKET, libc::PACKET_RX_RING, request)?;
+        let memory = Mapping::of(socket.fd(), blocks * BLOCK_OCTETS, 0)?;
+        Ok(Self { memory, blocks, block: 0, rest: None })
+    }
+
+    /// Whether there is a frame. Blocks that were read are given back.
+    pub(crate) fn is_ready(&mut self) -> bool {
+        loop {
+            let begins = self.block * BLOCK_OCTETS;
+            let status = self.memory.word(begins + STATUS_AT);
+            match self.rest {
+                Some(Rest { frames: 1.., .. }) => return true,
+                Some(Rest { frames: 0, .. }) => {
+                    status.store(libc::TP_STATUS_KERNEL, Ordering::Release);
+                    self.rest = None;
+                    self.block = (self.block + 1) % self.blocks;
+                }
+                None if status.load(Ordering::Acquire) & libc::TP_STATUS_USER == 0 => return false,
+                None => {
+                    let word = |at| self.memory.word(begins + at).load(Ordering::Relaxed);
+                    let (frames, first) = (word(COUNT_AT), word(FIRST_AT) as usize);
+                    self.rest = Some(Rest { at: begins + first, frames });
+                }
+            }
+        }
+    }
+
+    /// The next frame, if there is one.
+    pub(crate) fn take(&mut self) -> Option<Slot<'_>> {
+        if !self.is_ready() {
+            return None;
+        }
+        let Rest { at, frames } = self.rest?;
+        let word = |field| self.memory.word(at + field).load(Ordering::Relaxed);
+        let next = word(offset_of!(libc::tpacket3_hdr, tp_next_offset)) as usize;
+        let seconds = u64::from(word(offset_of!(libc::tpacket3_hdr, tp_sec)));
+        let nanos = u64::from(word(offset_of!(libc::tpacket3_hdr, tp_nsec)));
+        let kept = word(offset_of!(libc::tpacket3_hdr, tp_snaplen)) as usize;
+        let original_octets = word(offset_of!(libc::tpacket3_hdr, tp_len)) as usize;
+        let status = word(offset_of!(libc::tpacket3_hdr, tp_status));
+        let tag = offset_of!(libc::tpacket3_hdr, hv1);
+        let control = word(tag + offset_of!(libc::tpacket_hdr_variant1, tp_vlan_tci)) as u16;
+        let mut protocol = [0; 2];
+        let protocol_at = tag + offset_of!(libc::tpacket_hdr_variant1, tp_vlan_tpid);
+        self.memory.read_into(at + protocol_at, &mut protocol);
+        let mut begins = [0; 2];
+        self.memory.read_into(at + offset_of!(libc::tpacket3_hdr, tp_mac), &mut begins);
+        let mut direction = [0];
+        self.memory.read_into(at + DIRECTION_AT, &mut direction);
+        self.rest = Some(Rest { at: at + next, frames: frames - 1 });
+        let has_protocol = status & libc::TP_STATUS_VLAN_TPID_VALID != 0;
+        let protocol = if has_protocol { u16::from_ne_bytes(protocol) } else { 0x8100 };
+        let has_tag = status & libc::TP_STATUS_VLAN_VALID != 0;
+        let begins = at + usize::from(u16::from_ne_bytes(begins));
+        Some(Slot {
+            octets: self.memory.borrow(begins, kept).expect("a frame lies in its block"),
+            original_octets,
+            wall_nanos: seconds.saturating_mul(1_000_000_000).saturating_add(nanos),
+            vlan: has_tag.then_some((protocol, control)),
+            outgoing: direction == [libc::PACKET_OUTGOING],
+        })
+    }
+}

@@ -1,0 +1,114 @@
+//! What can be said on the command line.
+
+use wire::capture::SNAP_OCTETS;
+use wire::filter::Filter;
+
+/// Enough for every header there is.
+const DEFAULT_SNAP_OCTETS: usize = 256;
+
+pub(crate) const USAGE: &str =
+    "Usage: tidewire-tap INTERFACE [--filter FILTER] [--snap OCTETS] [--keep-data]
+
+Listens on an interface and writes pcapng to standard output, until its reader
+is gone. Needs CAP_NET_RAW to begin, and gives it up. Never sends.
+
+  --filter FILTER      only frames that pass: tidewire help filter
+  --snap OCTETS        keep no more than this of a frame; 256 without it
+  --keep-data          keep user data too, as far as --snap reaches; without it
+                       only headers are kept
+  --until-end-of-input stop when standard input ends, and ignore Ctrl-C
+
+Example: ssh plant sudo tidewire-tap eth1 | tidewire watch -r -";
+
+/// What is asked for.
+#[derive(Debug)]
+pub(crate) enum Asked {
+    Help,
+    Listen(Options),
+}
+
+/// How to listen.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Options {
+    pub(crate) interface: String,
+    pub(crate) filter: Filter,
+    pub(crate) snap_octets: usize,
+    /// Whether user data is written as well.
+    pub(crate) keeps_data: bool,
+    pub(crate) until_end_of_input: bool,
+    /// Whether to try what must not be possible, say what came of it, and end.
+    pub(crate) probe: bool,
+}
+
+/// Reads the words behind the program's name.
+pub(crate) fn parse(words: impl Iterator<Item = String>) -> Result<Asked, String> {
+    let mut options = Options {
+        interface: String::new(),
+        filter: Filter::all(),
+        snap_octets: DEFAULT_SNAP_OCTETS,
+        keeps_data: false,
+        until_end_of_input: false,
+        probe: false,
+    };
+    let mut words = words;
+    while let Some(word) = words.next() {
+        let mut value = || words.next().ok_or_else(|| format!("{word} needs a value"));
+        match word.as_str() {
+            "-h" | "--help" => return Ok(Asked::Help),
+            "--filter" => options.filter = value()?.parse().map_err(|bad| format!("{bad}"))?,
+            "--snap" => options.snap_octets = snap(&value()?)?,
+            "--keep-data" => options.keeps_data = true,
+            "--until-end-of-input" => options.until_end_of_input = true,
+            "--probe-sandbox" => options.probe = true,
+            option if option.starts_with('-') => return Err(format!("no such option: {option}")),
+            _ if options.interface.is_empty() => options.interface = word,
+            _ => return Err(format!("one interface, and not {word:?} too")),
+        }
+    }
+    if options.interface.is_empty() {
+        return Err("an interface is needed".to_owned());
+    }
+    Ok(Asked::Listen(options))
+}
+
+fn snap(text: &str) -> Result<usize, String> {
+    let octets = text.parse().ok().filter(|octets| (14..=SNAP_OCTETS).contains(octets));
+    octets.ok_or_else(|| format!("--snap {text:?}: from 14 to {SNAP_OCTETS}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(text: &str) -> Result<Asked, String> {
+        parse(text.split('|').map(str::to_owned))
+    }
+
+    #[test]
+    fn what_is_asked_for_is_read() {
+        let Ok(Asked::Listen(options)) = asked("eth1|--filter|iso or tcp|--snap|96") else {
+            panic!("an interface, a filter and a length");
+        };
+        assert_eq!((options.interface.as_str(), options.snap_octets), ("eth1", 96));
+        assert_eq!(
+            (options.filter.to_string().as_str(), options.keeps_data),
+            ("iso or tcp", false)
+        );
+        assert!(matches!(asked("eth1|--help"), Ok(Asked::Help)));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        for (text, complaint) in [
+            ("--keep-data", "an interface is needed"),
+            ("eth1|eth2", "one interface, and not \"eth2\" too"),
+            ("eth1|--snap", "--snap needs a value"),
+            ("eth1|--snap|13", "--snap \"13\": from 14 to 262144"),
+            ("eth1|-x", "no such option: -x"),
+            ("eth1|--filter|isso", "column 1: not expected: \"isso\""),
+        ] {
+            let said = asked(text).unwrap_err();
+            assert!(said.starts_with(complaint), "{said}");
+        }
+    }
+}

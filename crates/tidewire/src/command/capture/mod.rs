@@ -1,0 +1,370 @@
+//! `tidewire capture`: frames of a live port or of captures, as pcapng, without their user data.
+
+mod store;
+
+use super::watch::{name_of, open_as};
+use crate::args::capture::Capture;
+use crate::exit::{Exit, Failure};
+use crate::listener::{Listener, Wanted};
+use crate::output::Output;
+use crate::{interrupt, quantity, way};
+use bench::scenario::Span;
+use core::time::Duration;
+use live::clock;
+use serde::Serialize;
+use std::io::{self, IsTerminal as _};
+use std::path::Path;
+use store::{Rotation, Store};
+use wire::capture::{Interface, Record, Resolution, SNAP_OCTETS, Statistics};
+use wire::dissect::{Link, strip_user_data};
+use wire::filter::Filter;
+use wire::time::{Instant, nanos};
+
+/// Enough for every header there is.
+const HEADERS_OCTETS: usize = 256;
+/// How long to wait for a frame before looking up, and how often what was counted is written.
+const LOOK_UP: Duration = Duration::from_millis(100);
+const COUNTS_EVERY: Duration = Duration::from_secs(1);
+
+/// A line of NDJSON.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "kebab-case")]
+enum Line<'a> {
+    End {
+        complete: bool,
+        frames: u64,
+        left_out: u64,
+        octets: u64,
+        files: u64,
+        dropped_by_kernel: Option<u64>,
+        error: Option<&'a str>,
+    },
+}
+
+/// Frames on their way into the store.
+struct Passage {
+    store: Store,
+    filter: Filter,
+    keeps_data: bool,
+    /// Frames that may still come.
+    room: u64,
+    left_out: u64,
+    octets: Vec<u8>,
+}
+
+/// What stopped it before its end.
+enum Stopped {
+    /// Whoever read has gone.
+    NobodyReads,
+    Failed(Failure),
+}
+
+/// A frame that is wanted, whose octets are in the passage.
+struct Wanting {
+    at: Instant,
+    interface: u32,
+    original_octets: usize,
+}
+
+impl Passage {
+    /// Takes a frame in, if it passes and there is room for it.
+    fn admit(&mut self, record: &Record<'_>) -> Option<Wanting> {
+        let Record { at, link, octets, original_octets, interface } = *record;
+        if !self.filter.matches(link, octets, original_octets) {
+            self.left_out += 1;
+            return None;
+        }
+        self.room = self.room.checked_sub(1)?;
+        self.octets.clear();
+        self.octets.extend_from_slice(octets);
+        if !self.keeps_data {
+            let kept = strip_user_data(link, &mut self.octets, original_octets);
+            self.octets.truncate(kept);
+        }
+        Some(Wanting { at, interface, original_octets })
+    }
+
+    /// Writes the frame that was taken in last, under an interface of the store.
+    fn write(&mut self, interface: u32, frame: &Wanting) -> io::Result<()> {
+        self.store.frame(interface, frame.at, &self.octets, frame.original_octets)
+    }
+
+    fn comment(&self) -> String {
+        let data = if self.keeps_data { "" } else { "; user data is left out" };
+        format!("filter: {}{data}", self.filter)
+    }
+}
+
+pub(crate) fn run(options: &Capture, output: &Output) -> anyhow::Result<Exit> {
+    if options.interface.is_none() && (options.tap || options.time.is_some()) {
+        return Err(Failure::usage("--tap and --time go with --interface").into());
+    }
+    if options.read.is_empty() && options.follow {
+        return Err(Failure::usage("--follow goes with --read").into());
+    }
+    let is_standard = options.write.as_os_str() == "-";
+    if is_standard && (output.json || options.rotate.is_some()) {
+        let failure =
+            Failure::usage("--json and --rotate leave no room for frames on standard output");
+        return Err(failure.with_fix("--write FILE").into());
+    }
+    if is_standard && io::stdout().is_terminal() {
+        let failure = Failure::usage("a terminal is no place for pcapng");
+        return Err(failure.with_fix("--write FILE, or | tidewire watch -r -").into());
+    }
+    let rotation = match &options.rotate {
+        None => None,
+        Some(text) => {
+            let octets = way::size("--rotate", text)?;
+            Some(Rotation { octets, keep: options.keep })
+        }
+    };
+    let time = options.time.as_deref();
+    let listen = time.map(|text| quantity::option::<Span>("--time", text)).transpose()?;
+    interrupt::install()?;
+    let store = Store::begin(&options.write, rotation)
+        .map_err(|error| cannot_write(&options.write, &error))?;
+    let mut passage = Passage {
+        store,
+        filter: options.filter.clone().unwrap_or_else(Filter::all),
+        keeps_data: options.full,
+        room: options.count.unwrap_or(u64::MAX),
+        left_out: 0,
+        octets: Vec::new(),
+    };
+    if options.full {
+        output.remark("warning: user data is kept; whoever reads the capture reads that too");
+    }
+    let (dropped, stopped) = match &options.interface {
+        Some(name) => live(name, listen, options, &mut passage, output),
+        None => files(options, &mut passage, output),
+    };
+    conclude(options, &mut passage, dropped, stopped, output)
+}
+
+/// Hands on what is left, and tells how it ended.
+fn conclude(
+    options: &Capture,
+    passage: &mut Passage,
+    dropped_by_kernel: Option<u64>,
+    stopped: Option<Stopped>,
+    output: &Output,
+) -> anyhow::Result<Exit> {
+    let stopped = match (passage.store.flush(), stopped) {
+        (_, Some(stopped)) => Some(stopped),
+        (Ok(()), None) => None,
+        (Err(error), None) => Some(unwritten(&options.write, &error)),
+    };
+    let written = passage.store.written();
+    let error = match &stopped {
+        Some(Stopped::Failed(failure)) => Some(failure.to_string()),
+        Some(Stopped::NobodyReads) => Some("nobody reads any more".to_owned()),
+        None if interrupt::requested() => Some("interrupted".to_owned()),
+        None => None,
+    };
+    output.record(&Line::End {
+        complete: error.is_none(),
+        frames: written.frames,
+        left_out: passage.left_out,
+        octets: written.octets,
+        files: written.files,
+        dropped_by_kernel,
+        error: error.as_deref(),
+    })?;
+    let mut said = format!("{} frames, {} octets", written.frames, written.octets);
+    if written.files > 1 {
+        said += &format!(" in {} files", written.files);
+    }
+    if passage.left_out > 0 {
+        said += &format!(", {} more left out by the filter", passage.left_out);
+    }
+    if let Some(dropped) = dropped_by_kernel {
+        said += &format!(", {dropped} more dropped by the kernel");
+    }
+    output.remark(&said);
+    match (stopped, dropped_by_kernel) {
+        (Some(Stopped::Failed(failure)), _) => Err(failure.into()),
+        (Some(Stopped::NobodyReads), _) => Ok(Exit::Ok),
+        (None, _) if interrupt::requested() => Ok(Exit::Interrupted),
+        // What was dropped is in no capture.
+        (None, Some(1..)) => Ok(Exit::Undecided),
+        (None, _) => Ok(Exit::Ok),
+    }
+}
+
+fn cannot_write(path: &Path, error: &io::Error) -> Failure {
+    let name = if path.as_os_str() == "-" {
+        "to standard output".to_owned()
+    } else {
+        path.display().to_string()
+    };
+    Failure::failed(format!("cannot write {name}: {error}"))
+}
+
+fn unwritten(path: &Path, error: &io::Error) -> Stopped {
+    match error.kind() {
+        io::ErrorKind::BrokenPipe => Stopped::NobodyReads,
+        _ => Stopped::Failed(cannot_write(path, error)),
+    }
+}
+
+/// Frames of a live port; how many the kernel dropped, and what stopped it.
+fn live(
+    name: &str,
+    listen: Option<Span>,
+    options: &Capture,
+    passage: &mut Passage,
+    output: &Output,
+) -> (Option<u64>, Option<Stopped>) {
+    let snap_octets = if options.full { SNAP_OCTETS } else { HEADERS_OCTETS };
+    let filter = passage.filter.clone();
+    let wanted = Wanted { interface: name, filter, snap_octets, by_helper: options.tap };
+    let mut listener = match Listener::open(&wanted) {
+        Ok(listener) => listener,
+        Err(failure) => return (None, Some(Stopped::Failed(failure))),
+    };
+    output.remark(format_args!("listening on {name}{}; Ctrl-C ends it", listener.through()));
+    let end = listen.map(|Span(listen)| clock::now() + listen);
+    let described = Interface {
+        link: Link::Ethernet,
+        name: name.to_owned(),
+        snap_octets: snap_octets as u32,
+        fcs_octets: 0,
+        resolution: Resolution::NANO,
+        offset_seconds: 0,
+        statistics: Statistics::default(),
+    };
+    let comment = passage.comment();
+    let heard = passage
+        .store
+        .interface(&described, &comment)
+        .and_then(|interface| passage.store.flush().map(|()| interface))
+        .map_err(|error| unwritten(&options.write, &error))
+        .and_then(|interface| {
+            let heard = hear(&mut listener, interface, end, passage, &options.write);
+            let counted = count(&mut listener, interface, passage)
+                .map_err(|error| unwritten(&options.write, &error));
+            heard.and(counted)
+        });
+    (listener.dropped(), heard.err())
+}
+
+fn hear(
+    listener: &mut Listener,
+    interface: u32,
+    end: Option<Instant>,
+    passage: &mut Passage,
+    path: &Path,
+) -> Result<(), Stopped> {
+    let unwritten = |error| unwritten(path, &error);
+    let mut counts_at = clock::now() + COUNTS_EVERY;
+    let mut is_over = false;
+    loop {
+        let now = clock::now();
+        if !is_over && (interrupt::requested() || end.is_some_and(|end| now >= end)) {
+            is_over = true;
+            listener.stop();
+        }
+        let until = end.filter(|_| !is_over).map_or(now + LOOK_UP, |end| end.min(now + LOOK_UP));
+        match listener.receive(until).map_err(Stopped::Failed)? {
+            Some(record) => {
+                if let Some(frame) = passage.admit(&record) {
+                    passage.write(interface, &frame).map_err(unwritten)?;
+                }
+                if passage.room == 0 {
+                    return Ok(());
+                }
+            }
+            None if is_over => return Ok(()),
+            None => passage.store.flush().map_err(unwritten)?,
+        }
+        if now >= counts_at {
+            counts_at = now + COUNTS_EVERY;
+            count(listener, interface, passage).map_err(unwritten)?;
+        }
+    }
+}
+
+/// Writes what was counted up to now.
+fn count(listener: &mut Listener, interface: u32, passage: &mut Passage) -> io::Result<()> {
+    let statistics = listener.statistics();
+    let at = Instant::from_nanos(nanos(clock::wall()));
+    passage.store.statistics(interface, at, &statistics)?;
+    passage.store.flush()
+}
+
+/// Frames of captures, one after the other; how many they say were dropped, and what stopped it.
+fn files(
+    options: &Capture,
+    passage: &mut Passage,
+    output: &Output,
+) -> (Option<u64>, Option<Stopped>) {
+    let (mut dropped, mut stopped) = (None, None);
+    for (number, path) in options.read.iter().enumerate() {
+        if interrupt::requested() {
+            break;
+        }
+        let is_growing = options.follow && number + 1 == options.read.len();
+        match file(path, is_growing, &options.write, passage, output) {
+            Ok((more, goes_on)) => {
+                dropped = more.map_or(dropped, |more| Some(dropped.unwrap_or(0) + more));
+                if !goes_on {
+                    break;
+                }
+            }
+            Err(Stopped::NobodyReads) => return (dropped, Some(Stopped::NobodyReads)),
+            // What is wrong with one does not keep the next from being read.
+            Err(failed) => stopped = stopped.or(Some(failed)),
+        }
+    }
+    (dropped, stopped)
+}
+
+/// Frames of one capture; how many it says were dropped, and whether more are wanted.
+fn file(
+    path: &Path,
+    is_growing: bool,
+    to: &Path,
+    passage: &mut Passage,
+    output: &Output,
+) -> Result<(Option<u64>, bool), Stopped> {
+    let unwritten = |error| unwritten(to, &error);
+    let mut capture = open_as(path, is_growing, output).map_err(Stopped::Failed)?;
+    // Where the interfaces of the capture are in what is written.
+    let mut places: Vec<u32> = Vec::new();
+    let comment = passage.comment();
+    let mut latest = Instant::ZERO;
+    let ended = loop {
+        if interrupt::requested() || passage.room == 0 {
+            break Ok(());
+        }
+        let frame = match capture.next() {
+            Ok(Some(record)) => {
+                latest = record.at;
+                passage.admit(&record)
+            }
+            Ok(None) => break Ok(()),
+            Err(_) if interrupt::requested() => break Ok(()),
+            Err(error) => break Err(error),
+        };
+        let Some(frame) = frame else { continue };
+        for interface in capture.interfaces().get(places.len()..).unwrap_or_default() {
+            places.push(passage.store.interface(interface, &comment).map_err(unwritten)?);
+        }
+        let place = places.get(frame.interface as usize).copied();
+        let place = place.expect("a record belongs to an interface of its capture");
+        passage.write(place, &frame).map_err(unwritten)?;
+    };
+    let mut dropped = None;
+    for (interface, place) in capture.interfaces().iter().zip(places) {
+        let counted = interface.statistics;
+        if counted != Statistics::default() {
+            passage.store.statistics(place, latest, &counted).map_err(unwritten)?;
+        }
+        dropped = counted.dropped().map_or(dropped, |more| Some(dropped.unwrap_or(0) + more));
+    }
+    match ended {
+        Ok(()) => Ok((dropped, passage.room > 0)),
+        Err(error) => Err(Stopped::Failed(Failure::failed(format!("{}: {error}", name_of(path))))),
+    }
+}

@@ -1,0 +1,196 @@
+//! Where captured frames go: standard output, a file, or files in turn.
+//!
+//! Blocks are gathered and written whole, so that what a full disk leaves behind is a capture that
+//! can be read to its end.
+
+use core::mem;
+use std::collections::VecDeque;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use wire::capture::{Interface, Statistics};
+use wire::dissect::Link;
+use wire::pcapng::Writer;
+use wire::time::Instant;
+
+/// Blocks are handed on once there are so many octets of them.
+const BATCH_OCTETS: usize = 64 << 10;
+
+/// When to begin another file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rotation {
+    /// No file grows beyond this, but for one with a single frame.
+    pub(super) octets: usize,
+    /// How many files stay; all of them without a number.
+    pub(super) keep: Option<u64>,
+}
+
+enum Out {
+    Standard(io::Stdout),
+    File(File),
+}
+
+/// An interface, as each file describes it.
+struct Described {
+    link: Link,
+    name: String,
+    snap_octets: u32,
+    comment: String,
+}
+
+/// What was written.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Written {
+    /// Frames that are where they belong.
+    pub(super) frames: u64,
+    /// Octets of all files.
+    pub(super) octets: u64,
+    /// Files that were begun.
+    pub(super) files: u64,
+}
+
+/// A capture under way.
+pub(super) struct Store {
+    path: PathBuf,
+    rotation: Option<Rotation>,
+    out: Out,
+    writer: Writer<Vec<u8>>,
+    interfaces: Vec<Described>,
+    written: Written,
+    /// Octets of this file that were handed on, and frames gathered since.
+    in_file: u64,
+    gathered: u64,
+    names: VecDeque<PathBuf>,
+}
+
+impl Store {
+    /// Begins at this place; `-` is standard output.
+    pub(super) fn begin(path: &Path, rotation: Option<Rotation>) -> io::Result<Self> {
+        let writer = Writer::new(Vec::new())?;
+        let (path, names) = (path.to_owned(), VecDeque::new());
+        let mut store = Self {
+            path,
+            rotation,
+            out: Out::Standard(io::stdout()),
+            writer,
+            interfaces: Vec::new(),
+            written: Written { files: 1, ..Written::default() },
+            in_file: 0,
+            gathered: 0,
+            names,
+        };
+        if store.path.as_os_str() != "-" {
+            store.out = Out::File(File::create(store.name())?);
+        }
+        Ok(store)
+    }
+
+    /// The name of the file under way.
+    fn name(&mut self) -> PathBuf {
+        if self.rotation.is_none() {
+            return self.path.clone();
+        }
+        let stem = self.path.file_stem().unwrap_or_default().to_string_lossy();
+        let number = self.written.files;
+        let name = match self.path.extension() {
+            Some(extension) => format!("{stem}-{number:05}.{}", extension.to_string_lossy()),
+            None => format!("{stem}-{number:05}"),
+        };
+        let name = self.path.with_file_name(name);
+        self.names.push_back(name.clone());
+        name
+    }
+
+    /// Describes an interface.
+    pub(super) fn interface(&mut self, interface: &Interface, comment: &str) -> io::Result<u32> {
+        let Interface { link, snap_octets, .. } = *interface;
+        let (name, comment) = (interface.name.clone(), comment.to_owned());
+        let number = self.writer.interface_cut(link, &name, snap_octets, &comment)?;
+        self.interfaces.push(Described { link, name, snap_octets, comment });
+        Ok(number)
+    }
+
+    /// Writes a frame.
+    pub(super) fn frame(
+        &mut self,
+        interface: u32,
+        at: Instant,
+        octets: &[u8],
+        original_octets: usize,
+    ) -> io::Result<()> {
+        if let Some(Rotation { octets: limit, .. }) = self.rotation {
+            // Head and foot of the block, five words, and the frame with its pad.
+            let more = 32 + octets.len().next_multiple_of(4) as u64;
+            let limit = limit as u64;
+            let has_frames = self.in_file > 0 || self.gathered > 0;
+            if has_frames && self.in_file + self.gathered_octets() + more > limit {
+                self.rotate()?;
+            }
+        }
+        self.writer.write(interface, at, octets, original_octets, "")?;
+        self.gathered += 1;
+        if self.writer.get_mut().len() >= BATCH_OCTETS { self.flush() } else { Ok(()) }
+    }
+
+    /// Writes what was counted.
+    pub(super) fn statistics(
+        &mut self,
+        interface: u32,
+        at: Instant,
+        statistics: &Statistics,
+    ) -> io::Result<()> {
+        self.writer.statistics(interface, at, statistics, "")
+    }
+
+    fn gathered_octets(&mut self) -> u64 {
+        self.writer.get_mut().len() as u64
+    }
+
+    /// Hands on what was gathered. What does not go in whole is taken back, and forgotten.
+    pub(super) fn flush(&mut self) -> io::Result<()> {
+        let gathered = mem::take(self.writer.get_mut());
+        let frames = mem::take(&mut self.gathered);
+        let done = match &mut self.out {
+            Out::Standard(out) => out.write_all(&gathered).and_then(|()| out.flush()),
+            Out::File(file) => file.write_all(&gathered),
+        };
+        if let Err(error) = done {
+            if let Out::File(file) = &self.out {
+                // Where even that fails, the file ends in a block that is not whole.
+                file.set_len(self.in_file).ok();
+            }
+            return Err(error);
+        }
+        self.in_file += gathered.len() as u64;
+        self.written.octets += gathered.len() as u64;
+        self.written.frames += frames;
+        let mut empty = gathered;
+        empty.clear();
+        *self.writer.get_mut() = empty;
+        Ok(())
+    }
+
+    /// Goes on in another file.
+    fn rotate(&mut self) -> io::Result<()> {
+        self.flush()?;
+        self.written.files += 1;
+        self.out = Out::File(File::create(self.name())?);
+        self.in_file = 0;
+        self.writer = Writer::new(Vec::new())?;
+        for Described { link, name, snap_octets, comment } in &self.interfaces {
+            self.writer.interface_cut(*link, name, *snap_octets, comment)?;
+        }
+        let keep = self.rotation.and_then(|rotation| rotation.keep).unwrap_or(u64::MAX);
+        while self.names.len() as u64 > keep {
+            let Some(oldest) = self.names.pop_front() else { break };
+            // Somebody else may have taken it away already.
+            fs::remove_file(oldest).ok();
+        }
+        Ok(())
+    }
+
+    /// What was written so far.
+    pub(super) const fn written(&self) -> Written {
+        self.written
+    }
+}

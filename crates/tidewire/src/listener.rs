@@ -1,0 +1,263 @@
+//! A live port, heard by this process, or by `tidewire-tap`, which may listen and do nothing else.
+
+use crate::exit::Failure;
+use crate::pipe::Pipe;
+use crate::{host, permission};
+use core::time::Duration;
+use live::clock::{self, Correlation};
+use live::interface::{Interface, Kind};
+use live::port::{PortError, Wait};
+use live::tap::{Collection, Tap, TapParams};
+use std::io::Read as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use wire::capture::{Capture, CaptureError, Record, Statistics};
+use wire::dissect::Link;
+use wire::filter::Filter;
+use wire::time::{Instant, nanos};
+
+/// What the kernel may keep while the terminal is slow.
+const BUFFER_OCTETS: i32 = 16 << 20;
+/// The helper's name, and its exit code where it may not listen.
+const HELPER: &str = "tidewire-tap";
+const NOT_PERMITTED: i32 = 5;
+/// How long the helper may take for what it has still got.
+const LAST: Duration = Duration::from_secs(1);
+
+/// How to listen.
+pub(crate) struct Wanted<'a> {
+    pub(crate) interface: &'a str,
+    /// The kernel drops what a few octets show not to be wanted; the rest is whoever's who asks.
+    pub(crate) filter: Filter,
+    /// Frames are cut after this.
+    pub(crate) snap_octets: usize,
+    /// Whether the helper is to listen though this process might.
+    pub(crate) by_helper: bool,
+}
+
+/// A port that is listened to.
+pub(crate) enum Listener {
+    /// By this process.
+    Own(Box<Own>),
+    /// By the helper.
+    Helper(Box<Helper>),
+}
+
+pub(crate) struct Own {
+    tap: Tap,
+    /// Frames are told in the time of day and stamped by the clock that never steps.
+    day: Correlation,
+    /// How many frames are still to come, once it has been stopped.
+    rest: Option<u64>,
+}
+
+pub(crate) struct Helper {
+    child: Child,
+    capture: Capture,
+    /// How long reading may wait.
+    patience: Arc<AtomicU64>,
+    is_stopped: bool,
+}
+
+impl Listener {
+    /// Listens, through the helper where this process may not and the helper is there.
+    pub(crate) fn open(wanted: &Wanted<'_>) -> Result<Self, Failure> {
+        let helper = host::program().with_file_name(HELPER);
+        let is_there = helper.is_file();
+        if wanted.by_helper {
+            return match is_there {
+                true => Helper::open(&helper, wanted).map(Box::new).map(Self::Helper),
+                false => Err(Failure::failed(format!("{} is not there", helper.display()))),
+            };
+        }
+        let day = Correlation::read();
+        match open_tap(wanted) {
+            Ok(tap) => Ok(Self::Own(Box::new(Own { tap, day, rest: None }))),
+            Err(error @ PortError::NotPermitted { .. }) if is_there => {
+                match Helper::open(&helper, wanted) {
+                    Ok(helper) => Ok(Self::Helper(Box::new(helper))),
+                    Err(failure) if failure.is_permission() => {
+                        Err(cannot_open(wanted.interface, &error, Some(&helper)))
+                    }
+                    Err(failure) => Err(failure),
+                }
+            }
+            Err(error) => Err(cannot_open(wanted.interface, &error, None)),
+        }
+    }
+
+    /// By whom, for a line on the terminal.
+    pub(crate) const fn through(&self) -> &'static str {
+        match self {
+            Self::Own(_) => "",
+            Self::Helper(_) => " through tidewire-tap",
+        }
+    }
+
+    /// The next frame, its time since the Unix epoch; waits for one until `until`. Nothing means that
+    /// none came, or, of one that was stopped, that none will.
+    pub(crate) fn receive(&mut self, until: Instant) -> Result<Option<Record<'_>>, Failure> {
+        match self {
+            Self::Own(own) => own.receive(until),
+            Self::Helper(helper) => helper.receive(until),
+        }
+    }
+
+    /// No frames are wanted but those that were heard before now.
+    pub(crate) fn stop(&mut self) {
+        match self {
+            Self::Own(own) => own.rest = Some(own.tap.waiting().unwrap_or(0)),
+            Self::Helper(helper) => {
+                helper.is_stopped = true;
+                drop(helper.child.stdin.take());
+            }
+        }
+    }
+
+    /// What was counted so far; nothing where nobody can tell.
+    pub(crate) fn statistics(&mut self) -> Statistics {
+        match self {
+            Self::Own(own) => own.tap.statistics().map_or_else(
+                |_| Statistics::default(),
+                |counted| Statistics {
+                    accepted: Some(counted.received + counted.dropped),
+                    dropped_by_system: Some(counted.dropped),
+                    ..Statistics::default()
+                },
+            ),
+            Self::Helper(helper) => helper
+                .capture
+                .interfaces()
+                .first()
+                .map(|first| first.statistics)
+                .unwrap_or_default(),
+        }
+    }
+
+    /// Frames the kernel dropped so far.
+    pub(crate) fn dropped(&mut self) -> Option<u64> {
+        self.statistics().dropped()
+    }
+}
+
+impl Own {
+    fn receive(&mut self, until: Instant) -> Result<Option<Record<'_>>, Failure> {
+        match &mut self.rest {
+            Some(0) => return Ok(None),
+            Some(rest) => *rest -= 1,
+            None => {}
+        }
+        let Self { tap, day, .. } = self;
+        let sighting = tap.receive(until).map_err(|error| permission::failure(&error))?;
+        Ok(sighting.map(|frame| Record {
+            at: day.to_wall(frame.at),
+            link: Link::Ethernet,
+            octets: frame.octets,
+            original_octets: frame.original_octets,
+            interface: 0,
+        }))
+    }
+}
+
+impl Helper {
+    fn open(program: &Path, wanted: &Wanted<'_>) -> Result<Self, Failure> {
+        let mut child = Command::new(program)
+            .arg(wanted.interface)
+            .args(["--keep-data", "--until-end-of-input", "--snap"])
+            .arg(wanted.snap_octets.to_string())
+            .args(["--filter", &wanted.filter.to_string()])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|error| {
+                Failure::failed(format!("cannot start {}: {error}", program.display()))
+            })?;
+        let out = child.stdout.take().expect("standard output is a pipe");
+        let patience = Arc::new(AtomicU64::new(u64::MAX / 2));
+        match Capture::open(Pipe::patient(out, Arc::clone(&patience))) {
+            Ok(capture) => Ok(Self { child, capture, patience, is_stopped: false }),
+            // It ended before it wrote anything, and says why.
+            Err(error) => Err(why_ended(&mut child, program, &error)),
+        }
+    }
+
+    fn receive(&mut self, until: Instant) -> Result<Option<Record<'_>>, Failure> {
+        let span = if self.is_stopped { LAST } else { until.since(clock::now()) };
+        self.patience.store(nanos(span), Ordering::Relaxed);
+        match self.capture.next() {
+            Ok(None) if !self.is_stopped => {
+                let program = Path::new(HELPER);
+                Err(why_ended(&mut self.child, program, &"its output ended"))
+            }
+            Ok(record) => Ok(record),
+            Err(CaptureError::Unreadable { kind: std::io::ErrorKind::WouldBlock, .. }) => Ok(None),
+            Err(error) => Err(Failure::failed(format!("{HELPER}: {error}"))),
+        }
+    }
+}
+
+impl Drop for Helper {
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        // It ends when its input does, or when it finds that nobody reads.
+        self.patience.store(0, Ordering::Relaxed);
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What the helper says of its end.
+fn why_ended(child: &mut Child, program: &Path, what: &dyn core::fmt::Display) -> Failure {
+    drop(child.stdin.take());
+    let mut said = String::new();
+    if let Some(mut from) = child.stderr.take() {
+        let _ = from.read_to_string(&mut said);
+    }
+    let code = child.wait().ok().and_then(|status| status.code());
+    let line = said.lines().next().unwrap_or_default();
+    let line = line.strip_prefix("tidewire-tap: ").unwrap_or(line);
+    let what = if line.is_empty() { what.to_string() } else { line.to_owned() };
+    let what = format!("{HELPER}: {what}");
+    if code == Some(NOT_PERMITTED) {
+        return Failure::permission(what).with_fix(permission::give(program));
+    }
+    Failure::failed(what)
+}
+
+/// A tap on an interface, to hear what passes and nothing twice.
+fn open_tap(wanted: &Wanted<'_>) -> Result<Tap, PortError> {
+    // A loopback shows every frame twice: as it goes and as it comes.
+    let is_loopback =
+        Interface::named(wanted.interface).is_ok_and(|found| found.kind == Kind::Loopback);
+    Tap::open(&TapParams {
+        interface: wanted.interface.to_owned(),
+        namespace: None,
+        snap_octets: wanted.snap_octets,
+        promiscuous: true,
+        outgoing: !is_loopback,
+        buffer_octets: BUFFER_OCTETS,
+        collection: Collection::Ring,
+        filter: wanted.filter.clone(),
+        wait: Wait::Block,
+    })
+}
+
+/// As for every port, and the way that takes no permission.
+fn cannot_open(interface: &str, error: &PortError, helper: Option<&Path>) -> Failure {
+    let failure = permission::failure(error);
+    if let PortError::NotPermitted { .. } = error {
+        let interface = permission::quoted(interface);
+        let give = permission::give(&host::program());
+        let helper = helper.map(permission::give).map_or_else(String::new, |give| {
+            format!("\n  or, for the part of it that can do nothing else:\n       {give}")
+        });
+        return failure.with_fix(format!(
+            "{give}{helper}\n  or, without any privilege of tidewire's own:\n       \
+             sudo tcpdump -i {interface} -U -w - | tidewire watch -r -"
+        ));
+    }
+    failure
+}
