@@ -8,11 +8,11 @@ use super::known::Known;
 use super::model::Model;
 use super::page::Page;
 use crate::quantity::{self, significant};
-use crate::stream::Named;
+use crate::stream::{Identity, Named};
 
 /// A share from which losses, repetitions and refusals are bad.
 const BAD_SHARE: f64 = 0.01;
-/// A share of its time from which a closed window is bad, and so is one this long.
+/// A share of its connection's life from which a closed window is bad, and so is one this long.
 const BAD_CLOSED_SHARE: f64 = 0.1;
 const BAD_CLOSED_NS: u64 = 1_000_000_000;
 /// Columns for the two ends of a connection.
@@ -154,27 +154,30 @@ impl Judge<'_> {
 
     fn windows(&mut self) {
         let closed = |known: &Known| known.both("closed_window_ns");
-        let (mut longest, mut closings, mut now) = (0, 0, 0);
+        let lived = |known: &Known| {
+            let lived = |of: &Identity| of.last_ns.saturating_sub(of.start_ns());
+            known.identity.as_ref().map_or(0, lived).max(closed(known))
+        };
+        let (mut longest, mut of_life, mut closings, mut now) = (0, 0.0_f64, 0, 0);
         for known in self.model.connections.values() {
             longest = longest.max(closed(known));
+            of_life = of_life.max(share(closed(known), lived(known)));
             closings += known.both("closed_windows");
             now += known.closed_since().iter().flatten().count();
         }
         if closings > 0 {
-            let length = self.model.length_ns();
-            let of_length = share(longest, length);
-            let is_bad = longest >= BAD_CLOSED_NS || of_length >= BAD_CLOSED_SHARE;
+            let is_bad = longest >= BAD_CLOSED_NS || of_life >= BAD_CLOSED_SHARE;
             let grade = if is_bad { Grade::Bad } else { Grade::Look };
             let still = if now > 0 { format!(", {now} still closed") } else { String::new() };
             let text =
                 format!("windows were closed {closings} times{still}: receivers stall senders");
-            self.push(grade, of_length, Page::Connections, text);
+            self.push(grade, of_life, Page::Connections, text);
             self.worst(
                 |known| closed(known) as f64,
                 |known| {
                     let closed = closed(known);
-                    let of_time = percent(share(closed, length));
-                    format!("{} closed, {of_time} of the time", quantity::span(closed))
+                    let of_life = percent(share(closed, lived(known)));
+                    format!("{} closed, {of_life} of its life", quantity::span(closed))
                 },
             );
         }
