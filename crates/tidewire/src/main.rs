@@ -1,6 +1,7 @@
 //! `tidewire`: the command. It reads arguments, calls the crates below, and prints.
 #![forbid(unsafe_code)]
 
+mod anonymize;
 mod args;
 mod calendar;
 mod command;

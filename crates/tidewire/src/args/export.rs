@@ -28,4 +28,10 @@ pub(crate) struct Export {
         conflicts_with = "screen"
     )]
     pub(crate) require: Vec<Wanted>,
+    /// Tell and write other addresses than those that pass, and no user data.
+    #[arg(long, help_heading = "Anonymity", conflicts_with = "screen")]
+    pub(crate) anonymize: bool,
+    /// Map addresses by the key in this file, 64 hexadecimal digits; by one that is drawn without it.
+    #[arg(long, value_name = "FILE", help_heading = "Anonymity", requires = "anonymize")]
+    pub(crate) anonymize_key: Option<PathBuf>,
 }

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "the helpers of these tests fail as tests do")]
 
 mod advise;
+mod anonymize;
 mod capture;
 mod codes;
 mod compare;

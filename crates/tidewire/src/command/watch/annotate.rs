@@ -68,26 +68,32 @@ impl Annotated {
         self.earlier + interface >= self.interfaces
     }
 
-    /// Describes the interfaces that have not been yet.
-    pub(super) fn describe(&mut self, interfaces: &[Interface]) -> io::Result<()> {
+    /// Describes the interfaces that have not been yet, perhaps without their names.
+    pub(super) fn describe(&mut self, interfaces: &[Interface], is_named: bool) -> io::Result<()> {
         for Interface { link, name, .. } in
             interfaces.iter().skip((self.interfaces - self.earlier) as usize)
         {
+            let name = if is_named { name } else { "" };
             self.writer.interface(*link, name).map_err(|error| self.named(&error))?;
             self.interfaces += 1;
         }
         Ok(())
     }
 
-    /// Writes a frame and what was seen of it.
-    pub(super) fn write(&mut self, frame: &Frame<'_>, seen: &Remarks) -> io::Result<()> {
+    /// Writes what is kept of a frame, and what was seen of it.
+    pub(super) fn write(
+        &mut self,
+        frame: &Frame<'_>,
+        kept: &[u8],
+        seen: &Remarks,
+    ) -> io::Result<()> {
         let Frame { at, link, octets, original_octets, interface } = *frame;
         let is_malformed = seen.oddities.iter().any(|(class, ..)| class == Class::Malformed);
         let fault =
             is_malformed.then(|| dissect_cut(link, octets, original_octets).fault).flatten();
         let comment = remarks::line(seen, fault);
         self.writer
-            .write(self.earlier + interface, at, octets, original_octets, &comment)
+            .write(self.earlier + interface, at, kept, original_octets, &comment)
             .map_err(|error| self.named(&error))
     }
 

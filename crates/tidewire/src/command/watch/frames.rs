@@ -2,6 +2,7 @@
 
 use super::annotate::{Annotated, Frame};
 use super::events::Events;
+use crate::anonymize::{Key, Renamed, rename};
 use crate::args::Watch;
 use crate::exit::Failure;
 use crate::stream::Recorder;
@@ -16,6 +17,7 @@ pub(in crate::command) struct Frames {
     /// Which are wanted; all of them without a filter.
     filter: Option<Filter>,
     left_out: u64,
+    names: Option<Key>,
     annotated: Option<Annotated>,
     events: Option<Events>,
     remarks: Remarks,
@@ -30,7 +32,9 @@ impl Frames {
         let annotated = watch.export.annotate.as_deref();
         let annotated = annotated.map(|path| Annotated::new(path, &watch.read)).transpose()?;
         let events = watch.export.events.as_deref().map(Events::new).transpose()?;
-        Ok(Self { annotated, events, ..Self::wanting(watch.filter.clone()) })
+        let key = || Key::open(watch.export.anonymize_key.as_deref());
+        let names = watch.export.anonymize.then(key).transpose()?;
+        Ok(Self { names, annotated, events, ..Self::wanting(watch.filter.clone()) })
     }
 
     /// Nothing beside, and only frames that pass.
@@ -62,10 +66,12 @@ impl Frames {
 
     /// Takes notice of the interfaces of the capture.
     pub(super) fn describe(&mut self, interfaces: &[Interface]) -> io::Result<()> {
-        self.annotated.as_mut().map_or(Ok(()), |annotated| annotated.describe(interfaces))
+        let is_named = self.names.is_none();
+        let annotated = self.annotated.as_mut();
+        annotated.map_or(Ok(()), |annotated| annotated.describe(interfaces, is_named))
     }
 
-    /// Gives a frame to the meter, if it is wanted.
+    /// Gives a frame to the meter, if it is wanted; with other addresses where nobody is to know them.
     pub(super) fn observe(&mut self, recorder: &mut Recorder, frame: &Frame<'_>) -> io::Result<()> {
         let Frame { at, link, octets, original_octets, .. } = *frame;
         if let Some(filter) = &self.filter
@@ -75,6 +81,14 @@ impl Frames {
             recorder.advance(at);
             return Ok(());
         }
+        let Some(key) = &self.names else { return self.see(recorder, frame, octets) };
+        let Renamed { octets, kept } = rename(key, link, octets, original_octets);
+        self.see(recorder, &Frame { octets: &octets, ..*frame }, &kept)
+    }
+
+    /// Gives a frame to the meter, and what may be kept of it to a capture.
+    fn see(&mut self, recorder: &mut Recorder, frame: &Frame<'_>, kept: &[u8]) -> io::Result<()> {
+        let Frame { at, link, octets, original_octets, .. } = *frame;
         if self.annotated.is_none() && self.events.is_none() {
             recorder.observe(at, link, octets, original_octets);
             return Ok(());
@@ -85,7 +99,9 @@ impl Frames {
         if let Some(events) = &mut self.events {
             events.write(frame, &self.remarks)?;
         }
-        self.annotated.as_mut().map_or(Ok(()), |annotated| annotated.write(frame, &self.remarks))
+        self.annotated
+            .as_mut()
+            .map_or(Ok(()), |annotated| annotated.write(frame, kept, &self.remarks))
     }
 
     /// Ends what is being written.

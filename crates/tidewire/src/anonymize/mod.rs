@@ -1,0 +1,232 @@
+//! Addresses that tell nobody who it was, the same wherever they stand.
+//!
+//! Crypto-PAn (J. Xu, J. Fan, M. H. Ammar, S. B. Moon, "Prefix-preserving IP address anonymization",
+//! ICNP 2002) over AES-128: of two addresses that share their first n bits the new ones share as many,
+//! and no more. Internet addresses are mapped as published; MAC addresses and NSAPs in the same way,
+//! each with a pad of its own. Kept are: of a MAC address the group bit and the local bit, and group
+//! addresses whole; of an NSAP the first octet, which tells its format, and the last, its selector.
+//! Whoever knows what some addresses were learns as many bits of their neighbours: that is the price
+//! of networks that can still be told apart.
+//!
+//! `aes` encrypts: small, portable, and of the group that keeps Rust's ciphers.
+
+mod frame;
+
+pub(crate) use frame::{Renamed, rename};
+
+use crate::exit::Failure;
+use aes::Aes128;
+use aes::cipher::{Array, BlockCipherEncrypt as _, KeyInit as _};
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::Path;
+
+const BLOCK_OCTETS: usize = 16;
+/// What a secret is made of: the key of the cipher, and the octets of which the pad is made.
+const SECRET_OCTETS: usize = 2 * BLOCK_OCTETS;
+
+type Block = [u8; BLOCK_OCTETS];
+
+/// Kinds of addresses, which are mapped apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Realm {
+    Internet,
+    Station,
+    Network,
+    Selector,
+}
+
+/// Maps addresses as a secret says.
+pub(crate) struct Key {
+    cipher: Aes128,
+    pad: Block,
+}
+
+impl Key {
+    fn new(secret: [u8; SECRET_OCTETS]) -> Self {
+        let (mut key, mut pad) = ([0; BLOCK_OCTETS], [0; BLOCK_OCTETS]);
+        key.copy_from_slice(&secret[..BLOCK_OCTETS]);
+        pad.copy_from_slice(&secret[BLOCK_OCTETS..]);
+        let mut keyed = Self { cipher: Aes128::new(&Array::from(key)), pad };
+        keyed.pad = keyed.encrypted(pad);
+        keyed
+    }
+
+    /// With the secret of a file, 64 hexadecimal digits; or with one that nobody will know.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or holds something else.
+    pub(crate) fn open(path: Option<&Path>) -> Result<Self, Failure> {
+        let mut secret = [0; SECRET_OCTETS];
+        let Some(path) = path else {
+            let drawn = File::open("/dev/urandom").and_then(|mut it| it.read_exact(&mut secret));
+            drawn.map_err(|error| Failure::failed(format!("cannot draw a key: {error}")))?;
+            return Ok(Self::new(secret));
+        };
+        let name = path.display();
+        let text = fs::read_to_string(path)
+            .map_err(|error| Failure::failed(format!("cannot read {name}: {error}")))?;
+        let digits: Option<Vec<u8>> =
+            text.trim().chars().map(|digit| Some(digit.to_digit(16)? as u8)).collect();
+        let digits =
+            digits.filter(|digits| digits.len() == 2 * SECRET_OCTETS).ok_or_else(|| {
+                Failure::usage(format!("{name} holds no key: expected 64 hexadecimal digits"))
+                    .with_fix("openssl rand -hex 32 > FILE")
+            })?;
+        for (octet, pair) in secret.iter_mut().zip(digits.chunks(2)) {
+            *octet = pair.iter().fold(0, |octet, digit| octet << 4 | digit);
+        }
+        Ok(Self::new(secret))
+    }
+
+    fn encrypted(&self, block: Block) -> Block {
+        let mut block = Array::from(block);
+        self.cipher.encrypt_block(&mut block);
+        block.into()
+    }
+
+    /// The pseudorandom bit that belongs to the first `bits` of an address. One of more than 128 bits is
+    /// taken block by block, chained.
+    fn bit(&self, address: &[u8], bits: usize, pad: &Block) -> bool {
+        let mut state = [0; BLOCK_OCTETS];
+        for (nth, chunk) in address.chunks(BLOCK_OCTETS).enumerate() {
+            let known = bits.saturating_sub(nth * BLOCK_OCTETS * 8);
+            if nth > 0 && known == 0 {
+                break;
+            }
+            let mut block = *pad;
+            for (place, (slot, octet)) in block.iter_mut().zip(chunk).enumerate() {
+                let known = known.saturating_sub(place * 8).min(8) as u32;
+                let rest = 0xFF_u8.checked_shr(known).unwrap_or(0);
+                *slot = *slot & rest | octet & !rest;
+            }
+            block.iter_mut().zip(state).for_each(|(slot, octet)| *slot ^= octet);
+            state = self.encrypted(block);
+        }
+        state[0] & 0x80 != 0
+    }
+
+    /// Maps an address in its place; bits that are kept stay as they are.
+    fn map(&self, realm: Realm, address: &mut [u8], is_kept: impl Fn(usize) -> bool) {
+        let mut pad = self.pad;
+        pad[BLOCK_OCTETS - 1] ^= realm as u8;
+        let original = address.to_vec();
+        for bit in (0..original.len() * 8).filter(|bit| !is_kept(*bit)) {
+            if self.bit(&original, bit, &pad) {
+                address[bit / 8] ^= 0x80 >> (bit % 8);
+            }
+        }
+    }
+
+    /// Maps an address of IPv4 or IPv6.
+    fn internet(&self, address: &mut [u8]) {
+        self.map(Realm::Internet, address, |_| false);
+    }
+
+    /// Maps a MAC address, unless it is of a group or of nobody.
+    fn station(&self, address: &mut [u8]) {
+        let is_group = address.first().is_some_and(|first| first & 1 != 0);
+        if !is_group && address.iter().any(|octet| *octet != 0) {
+            // Bits are sent and mapped as they are written: these two are the last of the first octet.
+            self.map(Realm::Station, address, |bit| bit == 6 || bit == 7);
+        }
+    }
+
+    /// Maps an NSAP.
+    fn network(&self, address: &mut [u8]) {
+        let last = address.len().saturating_sub(1) * 8;
+        self.map(Realm::Network, address, |bit| bit < 8 || bit >= last);
+    }
+
+    /// Maps a transport selector.
+    fn selector(&self, selector: &mut [u8]) {
+        self.map(Realm::Selector, selector, |_| false);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::net::{Ipv4Addr, Ipv6Addr};
+
+    /// The key that comes with the authors' implementation of 2002.
+    pub(super) const SECRET: [u8; SECRET_OCTETS] = [
+        21, 34, 23, 141, 51, 164, 207, 128, 19, 10, 91, 22, 73, 144, 125, 16, 216, 152, 143, 131,
+        121, 121, 101, 39, 98, 87, 76, 45, 42, 132, 34, 2,
+    ];
+
+    #[test]
+    fn internet_addresses_become_what_is_published() {
+        let key = Key::new(SECRET);
+        // From the sample trace of the authors' implementation.
+        for (raw, expected) in [
+            ("128.11.68.132", "135.242.180.132"),
+            ("129.118.74.4", "134.136.186.123"),
+            ("130.132.252.244", "133.68.164.234"),
+            ("141.223.7.43", "141.167.8.160"),
+            ("192.102.249.13", "252.138.62.131"),
+        ] {
+            let mut octets = raw.parse::<Ipv4Addr>().unwrap().octets();
+            key.internet(&mut octets);
+            assert_eq!(Ipv4Addr::from(octets).to_string(), expected, "{raw}");
+        }
+        // From the documentation of the Python implementation yacryptopan, with the same key.
+        for (raw, expected) in [
+            ("::1", "78ff:f001:9fc0:20df:8380:b1f1:704:ed"),
+            ("::2", "78ff:f001:9fc0:20df:8380:b1f1:704:ef"),
+            ("2001:db8::1", "4401:2bc:603f:d91d:27f:ff8e:e6f1:dc1e"),
+        ] {
+            let mut octets = raw.parse::<Ipv6Addr>().unwrap().octets();
+            key.internet(&mut octets);
+            assert_eq!(Ipv6Addr::from(octets).to_string(), expected, "{raw}");
+        }
+    }
+
+    /// How many bits two texts have in common at their front.
+    fn common(one: &[u8], other: &[u8]) -> usize {
+        let differing = one.iter().zip(other).position(|(a, b)| a != b);
+        differing
+            .map_or(one.len() * 8, |at| at * 8 + (one[at] ^ other[at]).leading_zeros() as usize)
+    }
+
+    #[test]
+    fn common_fronts_stay_as_long_as_they_were_in_every_kind_of_address() {
+        let key = Key::new(SECRET);
+        let mut nsaps = vec![vec![0x49; 20]; 160];
+        for (bit, nsap) in nsaps.iter_mut().enumerate() {
+            nsap[bit / 8] ^= 0x80 >> (bit % 8);
+        }
+        let map = |nsap: &Vec<u8>| {
+            let mut mapped = nsap.clone();
+            key.network(&mut mapped);
+            mapped
+        };
+        let mapped: Vec<Vec<u8>> = nsaps.iter().map(map).collect();
+        for (one, new) in nsaps.iter().zip(&mapped) {
+            for (other, renewed) in nsaps.iter().zip(&mapped) {
+                assert_eq!(common(one, other), common(new, renewed));
+            }
+            // Format and selector are kept.
+            assert_eq!((one[0], one[19]), (new[0], new[19]));
+            assert!(one[1..19] != new[1..19]);
+        }
+    }
+
+    #[test]
+    fn a_station_stays_a_station_and_a_group_what_it_was() {
+        let key = Key::new(SECRET);
+        let mapped = |mac: [u8; 6]| {
+            let mut mac = mac;
+            key.station(&mut mac);
+            mac
+        };
+        for first in [0x00, 0x02, 0x08, 0xA0] {
+            let new = mapped([first, 0, 0x5E, 1, 2, 3]);
+            assert_eq!(new[0] & 3, first & 3);
+            assert!(new != [first, 0, 0x5E, 1, 2, 3]);
+        }
+        for group in [[0xFF; 6], [0x09, 0, 0x2B, 0, 0, 4], [0; 6]] {
+            assert_eq!(mapped(group), group);
+        }
+    }
+}
