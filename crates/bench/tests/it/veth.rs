@@ -6,9 +6,10 @@ use core::time::Duration;
 use live::clock;
 use live::port::{AfPacket, AfPacketParams, Port as _, Stamp, Wait};
 use live::relay::Place;
-use live::tap::{Tap, TapParams};
+use live::tap::{Collection, Tap, TapParams};
 use std::process::{Command, Output};
 use wire::addr::Mac;
+use wire::filter::Filter;
 use wire::packet::Packet;
 use wire::time::Instant;
 
@@ -81,6 +82,8 @@ impl Pair {
             outgoing: false,
             buffer_octets: 4 << 20,
             wait: Wait::Block,
+            collection: Collection::OneByOne,
+            filter: Filter::all(),
         };
         Tap::open(&params).unwrap()
     }
