@@ -54,7 +54,7 @@ pub(crate) struct Session;
 impl Session {
     /// Takes it over, and sees to it that it is given back even after an interrupt or a panic.
     pub(crate) fn begin() -> anyhow::Result<Self> {
-        interrupt::install_with(|| {}, leave)?;
+        interrupt::install_with(end_without_terminal, leave)?;
         let hook = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
             leave();
@@ -69,6 +69,13 @@ impl Session {
         let session = Self;
         execute!(io::stdout(), terminal::EnterAlternateScreen, cursor::Hide)?;
         Ok(session)
+    }
+}
+
+/// Ends the process where the terminal is gone: whoever reads keys then looks for them without end.
+fn end_without_terminal() {
+    if !io::stdin().is_terminal() {
+        std::process::exit(130);
     }
 }
 
