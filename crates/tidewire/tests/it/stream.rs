@@ -36,7 +36,7 @@ fn fed(arguments: &[&str], octets: Vec<u8>) -> Output {
 
 /// Captures of every kind of network, as far as they are here.
 fn captures() -> Vec<PathBuf> {
-    let more = ["tp4", "s7", "mms", "iccp", "rdp", "x400"];
+    let more = ["tp4", "s7", "mms", "iccp", "rdp-tpkt", "x400"];
     let mut paths = vec![cell()];
     for folder in more {
         let Some(folder) = shared("captures", folder) else { continue };
@@ -84,7 +84,9 @@ fn every_record_is_what_the_schema_says() {
     for path in captures() {
         let name = path.to_str().unwrap();
         let options = ["--measure", "2 s", "--report", "1 s", "--sample", "500 ms", "--top", "1"];
-        let output = run(&[&["meter", name][..], &options].concat());
+        let require = ["--require", "R_RD(connection) < 1 %", "--require", "tsdus > 1"];
+        let watch = ["watch", "--json", "-r", name];
+        let output = run(&[&watch[..], &options, &require].concat());
         // Hours of samples say nothing that the first do not.
         for line in stdout(&output).lines().take(20_000) {
             let record: Value = serde_json::from_str(line).unwrap();
