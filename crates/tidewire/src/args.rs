@@ -6,6 +6,7 @@ pub(crate) mod export;
 pub(crate) mod layers;
 pub(crate) mod measuring;
 pub(crate) mod relay;
+pub(crate) mod source;
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -359,28 +360,12 @@ pub(crate) struct Serve {
     after_help = "Examples:\n  tidewire watch -r plant.pcapng.gz                 a capture file\n  tidewire watch -i eth1 -t 60s --measure 1s        a live port, for a minute\n  tcpdump -i eth1 -w - | tidewire watch -r -        whatever another tool hears\n  tidewire watch -i eth1 --screen monitor           what passes, as it passes\n  tidewire watch -r plant.pcapng --screen measures  what is wrong, and where\n  tidewire watch -r plant.pcapng --zeek logs        tables for other programs (help files)"
 )]
 pub(crate) struct Watch {
-    /// Read these captures in order (pcap or pcapng, also .gz and .zst); "-" is standard input.
-    #[arg(short, long, value_name = "FILE", num_args = 1..)]
-    pub(crate) read: Vec<PathBuf>,
-    /// At the end of the last capture wait for more, until interrupted.
-    #[arg(long)]
-    pub(crate) follow: bool,
-    /// Listen on this interface (needs CAP_NET_RAW). Nothing is ever sent.
-    #[arg(short, long, value_name = "IF")]
-    pub(crate) interface: Option<String>,
+    #[command(flatten)]
+    pub(crate) source: source::FrameSource,
     /// A capture of the same traffic at another place: tell one-way transits between the two instead.
     #[arg(long, value_name = "FILE", requires = "read", conflicts_with_all = ["interface", "screen",
         "metrics"])]
     pub(crate) far: Option<PathBuf>,
-    /// Listen through tidewire-tap, which can do nothing else, even where this program may listen.
-    #[arg(long)]
-    pub(crate) tap: bool,
-    /// Only frames that pass, such as "iso and not vlan"; see tidewire help filter.
-    #[arg(long, value_name = "FILTER")]
-    pub(crate) filter: Option<wire::filter::Filter>,
-    /// How long to listen.
-    #[arg(short, long, value_name = "TIME")]
-    pub(crate) time: Option<String>,
     /// Serve what is counted to Prometheus over HTTP at this address, such as 127.0.0.1:9464.
     #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "screen")]
     pub(crate) metrics: Option<std::net::SocketAddr>,

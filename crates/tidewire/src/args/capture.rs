@@ -1,5 +1,6 @@
 //! `capture`: frames to pcapng.
 
+use super::source::FrameSource;
 use clap::{ArgGroup, Args};
 use std::path::PathBuf;
 
@@ -10,21 +11,8 @@ use std::path::PathBuf;
     after_help = "Examples:\n  tidewire capture -i eth1 -w plant.pcapng -t 60s   the headers of a minute\n  tidewire capture -i eth1 | tidewire watch -r -    metered elsewhere\n  tidewire capture -i eth1 -w day.pcapng --rotate \"100 MB\" --keep 10\n  tidewire capture -r old.pcap.gz --filter iso -w iso.pcapng"
 )]
 pub(crate) struct Capture {
-    /// Read these captures in order (pcap or pcapng, also .gz and .zst); "-" is standard input.
-    #[arg(short, long, value_name = "FILE", num_args = 1..)]
-    pub(crate) read: Vec<PathBuf>,
-    /// At the end of the last capture wait for more, until interrupted.
-    #[arg(long)]
-    pub(crate) follow: bool,
-    /// Listen on this interface (needs CAP_NET_RAW). Nothing is ever sent.
-    #[arg(short, long, value_name = "IF")]
-    pub(crate) interface: Option<String>,
-    /// Listen through tidewire-tap, which can do nothing else, even where this program may listen.
-    #[arg(long)]
-    pub(crate) tap: bool,
-    /// Only frames that pass, such as "iso and not vlan"; see tidewire help filter.
-    #[arg(long, value_name = "FILTER")]
-    pub(crate) filter: Option<wire::filter::Filter>,
+    #[command(flatten)]
+    pub(crate) source: FrameSource,
     /// Write to this file; without it, or to "-", to standard output.
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub(crate) write: PathBuf,
@@ -41,7 +29,4 @@ pub(crate) struct Capture {
     /// Stop after this many frames.
     #[arg(short = 'n', long, value_name = "N")]
     pub(crate) count: Option<u64>,
-    /// Stop after this time.
-    #[arg(short, long, value_name = "TIME")]
-    pub(crate) time: Option<String>,
 }

@@ -2,12 +2,12 @@
 
 mod store;
 
-use super::watch::{name_of, open_as};
+use super::watch::{Captures, listen, name_of, open_as};
 use crate::args::capture::Capture;
 use crate::exit::{Exit, Failure};
 use crate::listener::{Listener, Wanted};
 use crate::output::Output;
-use crate::{interrupt, quantity, way};
+use crate::{interrupt, way};
 use bench::scenario::Span;
 use core::time::Duration;
 use live::clock;
@@ -96,12 +96,7 @@ impl Passage {
 }
 
 pub(crate) fn run(options: &Capture, output: &Output) -> anyhow::Result<Exit> {
-    if options.interface.is_none() && (options.tap || options.time.is_some()) {
-        return Err(Failure::usage("--tap and --time go with --interface").into());
-    }
-    if options.read.is_empty() && options.follow {
-        return Err(Failure::usage("--follow goes with --read").into());
-    }
+    let listen = listen(&options.source)?;
     let is_standard = options.write.as_os_str() == "-";
     if is_standard && (output.json || options.rotate.is_some()) {
         let failure =
@@ -119,14 +114,12 @@ pub(crate) fn run(options: &Capture, output: &Output) -> anyhow::Result<Exit> {
             Some(Rotation { octets, keep: options.keep })
         }
     };
-    let time = options.time.as_deref();
-    let listen = time.map(|text| quantity::option::<Span>("--time", text)).transpose()?;
     interrupt::install()?;
     let store = Store::begin(&options.write, rotation)
         .map_err(|error| cannot_write(&options.write, &error))?;
     let mut passage = Passage {
         store,
-        filter: options.filter.clone().unwrap_or_else(Filter::all),
+        filter: options.source.filter.clone().unwrap_or_else(Filter::all),
         keeps_data: options.full,
         room: options.count.unwrap_or(u64::MAX),
         left_out: 0,
@@ -135,7 +128,7 @@ pub(crate) fn run(options: &Capture, output: &Output) -> anyhow::Result<Exit> {
     if options.full {
         output.remark("warning: user data is kept; whoever reads the capture reads that too");
     }
-    let (dropped, stopped) = match &options.interface {
+    let (dropped, stopped) = match &options.source.interface {
         Some(name) => live(name, listen, options, &mut passage, output),
         None => files(options, &mut passage, output),
     };
@@ -218,7 +211,7 @@ fn live(
 ) -> (Option<u64>, Option<Stopped>) {
     let snap_octets = if options.full { SNAP_OCTETS } else { HEADERS_OCTETS };
     let filter = passage.filter.clone();
-    let wanted = Wanted { interface: name, filter, snap_octets, by_helper: options.tap };
+    let wanted = Wanted { interface: name, filter, snap_octets, by_helper: options.source.tap };
     let mut listener = match Listener::open(&wanted) {
         Ok(listener) => listener,
         Err(failure) => return (None, Some(Stopped::Failed(failure))),
@@ -300,11 +293,10 @@ fn files(
     output: &Output,
 ) -> (Option<u64>, Option<Stopped>) {
     let (mut dropped, mut stopped) = (None, None);
-    for (number, path) in options.read.iter().enumerate() {
+    for (path, is_growing) in Captures::of(&options.source).each() {
         if interrupt::requested() {
             break;
         }
-        let is_growing = options.follow && number + 1 == options.read.len();
         match file(path, is_growing, &options.write, passage, output) {
             Ok((more, goes_on)) => {
                 dropped = more.map_or(dropped, |more| Some(dropped.unwrap_or(0) + more));

@@ -2,6 +2,7 @@
 
 use super::annotate::Frame;
 use super::frames::Frames;
+use crate::args::source::FrameSource;
 use crate::command::measuring::{Heard, Teller};
 use crate::exit::Failure;
 use crate::interrupt;
@@ -33,6 +34,20 @@ pub(crate) struct Captures<'a> {
     pub(crate) follow: bool,
 }
 
+impl<'a> Captures<'a> {
+    /// Those that are asked for.
+    pub(in crate::command) fn of(source: &'a FrameSource) -> Self {
+        Self { paths: &source.read, follow: source.follow }
+    }
+
+    /// Each, and whether it may be written to still: only what is read last can be waited for.
+    pub(in crate::command) fn each(self) -> impl Iterator<Item = (&'a Path, bool)> {
+        let last = self.paths.len().saturating_sub(1);
+        let paths = self.paths.iter().enumerate();
+        paths.map(move |(nth, path)| (path.as_path(), self.follow && nth == last))
+    }
+}
+
 /// Gives the meter every frame of the captures. What is wrong with one does not keep the next from being
 /// read; the first thing that was is told at the end.
 pub(crate) fn meter(
@@ -42,12 +57,10 @@ pub(crate) fn meter(
     output: &Output,
 ) -> anyhow::Result<Heard> {
     let (mut failure, mut dropped) = (None, None);
-    for (number, path) in captures.paths.iter().enumerate() {
+    for (path, is_growing) in captures.each() {
         if interrupt::requested() || recorder.is_done() {
             break;
         }
-        // Only what is read last can be waited for.
-        let is_growing = captures.follow && number + 1 == captures.paths.len();
         let found = match open_as(path, is_growing, output) {
             Ok(mut capture) => {
                 beside.begin_capture();

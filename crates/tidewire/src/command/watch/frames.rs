@@ -30,11 +30,12 @@ impl Frames {
     /// Files that cannot be made.
     pub(super) fn new(watch: &Watch) -> Result<Self, Failure> {
         let annotated = watch.export.annotate.as_deref();
-        let annotated = annotated.map(|path| Annotated::new(path, &watch.read)).transpose()?;
+        let annotated =
+            annotated.map(|path| Annotated::new(path, &watch.source.read)).transpose()?;
         let events = watch.export.events.as_deref().map(Events::new).transpose()?;
         let key = || Key::open(watch.export.anonymize_key.as_deref());
         let names = watch.export.anonymize.then(key).transpose()?;
-        Ok(Self { names, annotated, events, ..Self::wanting(watch.filter.clone()) })
+        Ok(Self { names, annotated, events, ..Self::wanting(watch.source.filter.clone()) })
     }
 
     /// Nothing beside, and only frames that pass.

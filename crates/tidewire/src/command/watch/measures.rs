@@ -31,7 +31,7 @@ pub(super) fn run(watch: &Watch, listen: Option<Span>) -> anyhow::Result<Exit> {
         return Err(failure.with_fix("--screen measures --plain").into());
     }
     let speed = options.speed.as_deref().map(measuring::speed).transpose()?.flatten();
-    if speed.is_some() && watch.read.is_empty() {
+    if speed.is_some() && watch.source.read.is_empty() {
         return Err(Failure::usage("--speed goes with --read: a port has its own").into());
     }
     tui::check_screen()?;
@@ -42,7 +42,7 @@ pub(super) fn run(watch: &Watch, listen: Option<Span>) -> anyhow::Result<Exit> {
     measuring.spans.sample.get_or_insert(SAMPLE);
     let head = measuring.head(source(watch));
     let (to, records) = mpsc::sync_channel(AHEAD);
-    let (port, filter) = (port(watch), watch.filter.clone());
+    let (port, filter) = (port(watch), watch.source.filter.clone());
     let Captures { paths, follow } = captures(watch);
     let paths = paths.to_vec();
     if let Some(port) = &port {

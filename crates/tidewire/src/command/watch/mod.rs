@@ -14,6 +14,7 @@ pub(crate) mod require;
 mod transit;
 
 use super::measuring::{Beside, Measuring, Teller, conclude};
+use crate::args::source::FrameSource;
 use crate::args::{Screen, Watch};
 use crate::exit::{Exit, Failure};
 use crate::metrics::Exporter;
@@ -30,16 +31,9 @@ pub(super) use file::{Captures, name as name_of, open, open_as};
 use live_port::Port;
 
 pub(crate) fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
-    if watch.time.is_some() && !watch.read.is_empty() {
-        return Err(Failure::usage("--time goes with --interface: a file has its own").into());
-    }
-    if watch.read.is_empty() && watch.follow || watch.interface.is_none() && watch.tap {
-        return Err(Failure::usage("--follow goes with --read, and --tap with --interface").into());
-    }
-    let time = watch.time.as_deref();
-    let listen = time.map(|text| quantity::option::<Span>("--time", text)).transpose()?;
+    let listen = listen(&watch.source)?;
     if let Some(far) = &watch.far {
-        let [near] = &watch.read[..] else {
+        let [near] = &watch.source.read[..] else {
             return Err(Failure::usage("--far goes with one capture behind --read").into());
         };
         return transit::run(near, far, output);
@@ -74,22 +68,35 @@ pub(crate) fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
     conclude(heard, &mut recorder, &mut teller)
 }
 
+/// How long to listen, where that is said; and whether all that is said of where frames come from goes
+/// together.
+pub(super) fn listen(source: &FrameSource) -> Result<Option<Span>, Failure> {
+    if source.interface.is_none() && source.time.is_some() {
+        return Err(Failure::usage("--time goes with --interface: a file has its own"));
+    }
+    if source.read.is_empty() && source.follow || source.interface.is_none() && source.tap {
+        return Err(Failure::usage("--follow goes with --read, and --tap with --interface"));
+    }
+    let time = source.time.as_deref();
+    time.map(|text| quantity::option::<Span>("--time", text)).transpose()
+}
+
 /// What is heard or read.
 fn source(watch: &Watch) -> String {
-    match &watch.interface {
+    match &watch.source.interface {
         Some(interface) => interface.clone(),
-        None => watch.read.iter().map(|path| name_of(path)).collect::<Vec<_>>().join(", "),
+        None => watch.source.read.iter().map(|path| name_of(path)).collect::<Vec<_>>().join(", "),
     }
 }
 
 /// The port, where one is heard.
 fn port(watch: &Watch) -> Option<Port> {
-    watch.interface.clone().map(|interface| Port { interface, by_helper: watch.tap })
+    watch.source.interface.clone().map(|interface| Port { interface, by_helper: watch.source.tap })
 }
 
 /// The captures, where they are read.
 fn captures(watch: &Watch) -> Captures<'_> {
-    Captures { paths: &watch.read, follow: watch.follow }
+    Captures::of(&watch.source)
 }
 
 /// Serves what is counted, where that is wanted.

@@ -31,10 +31,10 @@ pub(super) fn run(
         return Err(failure.with_fix("--sample, or --screen measures").into());
     }
     let speed = speed(options)?;
-    if watch.read.len() > 1 || watch.follow {
+    if watch.source.read.len() > 1 || watch.source.follow {
         return Err(Failure::usage("--screen plays one capture, as far as it goes").into());
     }
-    let (name, is_pipe) = match (watch.read.first(), &watch.interface) {
+    let (name, is_pipe) = match (watch.source.read.first(), &watch.source.interface) {
         (Some(path), _) if path.as_os_str() == "-" => (file::name(path), true),
         // The first line of a screen has little room.
         (Some(path), _) => {
@@ -44,7 +44,7 @@ pub(super) fn run(
         (None, Some(interface)) => (interface.clone(), false),
         (None, None) => return Err(Failure::usage("--read or --interface is needed").into()),
     };
-    if options.speed.is_some() && watch.read.is_empty() {
+    if options.speed.is_some() && watch.source.read.is_empty() {
         return Err(Failure::usage("--speed goes with --read: a port has its own").into());
     }
     let sample = measuring.sample.as_deref().unwrap_or(MONITOR_SAMPLE);
@@ -52,7 +52,7 @@ pub(super) fn run(
     if !options.plain {
         tui::check_screen()?;
     }
-    let source = match (port(watch), watch.read.first()) {
+    let source = match (port(watch), watch.source.read.first()) {
         (Some(port), _) => {
             let listener = live_port::open(&port, Filter::all())?;
             let end = listen.map(|Span(listen)| clock::now() + listen);
@@ -73,7 +73,7 @@ fn filter(watch: &Watch, options: &MonitorOptions) -> Filter {
         let text = station.map_or_else(String::new, |station| format!("{way} {station}"));
         text.parse::<Filter>().expect("a station is a condition")
     };
-    let filter = watch.filter.clone().unwrap_or_else(Filter::all);
+    let filter = watch.source.filter.clone().unwrap_or_else(Filter::all);
     filter.and(station("from", options.from_station)).and(station("to", options.to_station))
 }
 
