@@ -59,7 +59,7 @@ fn observe(criterion: &mut Criterion) {
                     meter.observe(at, Link::Ethernet, octets, octets.len());
                 }
                 let total = meter.finish();
-                assert_eq!(total.measures.connections.established, u64::from(connections));
+                assert_eq!(total.measures.traffic.connections.established, u64::from(connections));
                 black_box(total)
             });
         });

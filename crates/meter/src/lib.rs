@@ -10,7 +10,8 @@
 //!       -> TPDUs -> track (of which connection?) -> Sight -> measure -> metric
 //! ```
 //!
-//! To add a measure: one file in `measure`, one field and its lines in `measure::Measures`, and in `measure::Traffic` where hosts have it.
+//! To add a measure: one file in `measure`, and one field with its lines in `measure::Traffic`, where hosts have it, or in
+//! `measure::Measures`.
 #![forbid(unsafe_code)]
 
 pub mod delay;

@@ -70,11 +70,11 @@ const fn float(count: u64) -> f64 {
 }
 
 fn information_octets(basis: &Basis<'_>) -> f64 {
-    float(basis.measures.transport.all().information_octets)
+    float(basis.measures.traffic.transport.all().information_octets)
 }
 
 fn tpdu_octets(basis: &Basis<'_>) -> f64 {
-    float(basis.measures.transport.all().total_octets())
+    float(basis.measures.traffic.transport.all().total_octets())
 }
 
 const fn npdu_octets(basis: &Basis<'_>) -> f64 {
@@ -86,7 +86,7 @@ const fn lpdu_octets(basis: &Basis<'_>) -> f64 {
 }
 
 const fn original_dts(basis: &Basis<'_>) -> f64 {
-    float(basis.measures.transport.data_and_acknowledgements()[0].originals())
+    float(basis.measures.traffic.transport.data_and_acknowledgements()[0].originals())
 }
 
 fn capacity_bits(basis: &Basis<'_>) -> f64 {
@@ -178,7 +178,9 @@ pub static METRICS: [Definition; 13] = [
         formula: "(dt_tpdus - dt_retransmissions) / tpdus",
         cannot_tell: "the cost of expedited data: an ED counts as one of all TPDUs, never as \
                       data; nor what a TPDU costs its host",
-        quotient: |basis| (original_dts(basis), float(basis.measures.transport.all().tpdus)),
+        quotient: |basis| {
+            (original_dts(basis), float(basis.measures.traffic.transport.all().tpdus))
+        },
     },
     Definition {
         symbol: "R_OA",
@@ -189,7 +191,7 @@ pub static METRICS: [Definition; 13] = [
         cannot_tell: "withheld acknowledgements from taut flow control: over many hosts the two \
                       cancel each other",
         quotient: |basis| {
-            let [_, ak] = basis.measures.transport.data_and_acknowledgements();
+            let [_, ak] = basis.measures.traffic.transport.data_and_acknowledgements();
             (original_dts(basis), float(ak.originals()))
         },
     },
@@ -202,7 +204,7 @@ pub static METRICS: [Definition; 13] = [
         cannot_tell: "loss: a DT lost before this point is not seen twice, one sent again too \
                       early is; and many small DTs hide that large ones are lost",
         quotient: |basis| {
-            let [dt, _] = basis.measures.transport.data_and_acknowledgements();
+            let [dt, _] = basis.measures.traffic.transport.data_and_acknowledgements();
             (float(dt.retransmissions), float(dt.tpdus))
         },
     },
@@ -215,7 +217,7 @@ pub static METRICS: [Definition; 13] = [
         cannot_tell: "the four uses of AKs apart: window timers of idle connections raise it as \
                       confirmations do",
         quotient: |basis| {
-            let [_, ak] = basis.measures.transport.data_and_acknowledgements();
+            let [_, ak] = basis.measures.traffic.transport.data_and_acknowledgements();
             (float(ak.retransmissions), float(ak.tpdus))
         },
     },

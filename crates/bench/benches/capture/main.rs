@@ -133,14 +133,14 @@ impl Costs {
 
 /// Prints what the meter found, so that a reader can tell what sort of capture this is.
 fn describe(path: &Path, total: &meter::Report) -> Result<(), Failed> {
-    let all = total.measures.transport.all();
+    let all = total.measures.traffic.transport.all();
     println!(
         "{} octets; {} frames with LLC, {} TPDUs, {} of them again, {} connections",
         std::fs::metadata(path)?.len(),
         total.measures.link.lpdus,
         all.tpdus,
         all.retransmissions,
-        total.measures.connections.established,
+        total.measures.traffic.connections.established,
     );
     for (class, name, times) in total.oddities.iter() {
         println!("  {} {name}: {times}", class.name());

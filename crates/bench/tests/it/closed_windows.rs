@@ -193,10 +193,10 @@ fn closed_windows_are_as_long_as_the_receiver_that_stalls_its_credit_logged() {
     // 14 stalls of 40 ms; the sender always has more to say, so that most of that is closed.
     assert!(closed.count > 20 && closed.max_ns > 30_000_000, "{closed:?}");
     // The sender kept to the window, and nothing was lost, so nothing was sent again.
-    let windows = report.measures.windows;
+    let windows = report.measures.traffic.windows;
     assert_eq!((windows.into_closed, windows.unassigned), (0, 0));
     assert_eq!(sender.entity.counters().sent_again, 0);
-    let [dts, _] = report.measures.transport.data_and_acknowledgements();
+    let [dts, _] = report.measures.traffic.transport.data_and_acknowledgements();
     assert_eq!((dts.tpdus, dts.retransmissions), (MESSAGES, 0));
     assert!(sender.entity.counters().closed_window > 0);
 }
@@ -262,7 +262,7 @@ fn relay_stations_and_meters_agree_on_losses_retransmissions_and_closed_windows(
     let lost = live_transfer([&left, &right], [&mut sender, &mut receiver]);
     let [sent, received] = taps.map(metered);
     assert_eq!(receiver.delivered, MESSAGES, "it did not come through in a minute");
-    let dts = |report: &Report| *report.measures.transport.data_and_acknowledgements()[0];
+    let dts = |report: &Report| *report.measures.traffic.transport.data_and_acknowledgements()[0];
     let again = sender.entity.counters().sent_again;
     assert_eq!(dts(&sent).tpdus, MESSAGES + again);
     assert_eq!(dts(&sent).retransmissions, again);
@@ -280,5 +280,5 @@ fn relay_stations_and_meters_agree_on_losses_retransmissions_and_closed_windows(
          {metered:?} metered",
         receiver.log.len()
     );
-    assert_eq!(sent.measures.windows.into_closed, 0);
+    assert_eq!(sent.measures.traffic.windows.into_closed, 0);
 }

@@ -132,7 +132,7 @@ fn a_run_its_capture_and_the_same_frames_on_a_live_wire_are_read_the_same() {
     };
     assert_eq!(counts(&direct), counts(&live));
     assert!(live.oddities.is_empty() == direct.oddities.is_empty());
-    let dts = &live.measures.transport.data_and_acknowledgements()[0];
+    let dts = &live.measures.traffic.transport.data_and_acknowledgements()[0];
     assert!(dts.retransmissions > 0 && live.measures.delays.acknowledgement.count > 0);
     println!("seen: {} values of {frames} frames, read three times", counts(&live).len());
 }

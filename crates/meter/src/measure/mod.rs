@@ -55,20 +55,10 @@ pub struct Measures {
     pub link: Link,
     /// At the network level.
     pub network: Network,
-    /// At the transport level, TPDU by TPDU.
-    pub transport: Transport,
-    /// What the transport users sent each other.
-    pub tsdus: Tsdus,
-    /// The lives of transport connections.
-    pub connections: Connections,
+    /// At the transport level, and what its users sent each other.
+    pub traffic: Traffic,
     /// The busiest second at the link level.
     pub peak: Peak,
-    /// TPDUs and TSDUs by size.
-    pub sizes: Sizes,
-    /// What AKs are for.
-    pub roles: Roles,
-    /// Flow control.
-    pub windows: Windows,
     /// LLC PDUs by what they are for.
     pub llc: Llc,
     /// TCP streams that carry TPKTs.
@@ -81,7 +71,7 @@ impl Measures {
     /// Nothing yet, with these bounds of the classes of sizes.
     #[must_use]
     pub fn new(bounds_octets: [u64; 9]) -> Self {
-        Self { sizes: Sizes::new(bounds_octets), ..Self::default() }
+        Self { traffic: Traffic::new(bounds_octets), ..Self::default() }
     }
 
     /// Takes notice of something that was seen.
@@ -94,34 +84,18 @@ impl Measures {
             }
             Sight::Npdu { .. } => self.network.observe(sight),
             Sight::Segment(_) => self.streams.observe(sight),
-            Sight::Step(_) => self.connections.observe(sight),
+            Sight::Step(_) => self.traffic.connections.observe(sight),
             Sight::Span(..) => self.delays.observe(sight),
-            Sight::Tpdu(tpdu) => self.tpdu(tpdu, self.sizes.places(tpdu)),
+            Sight::Tpdu(tpdu) => self.traffic.observe(tpdu),
         }
-    }
-
-    /// Takes notice of a TPDU.
-    #[inline]
-    pub(crate) fn tpdu(&mut self, tpdu: &Tpdu, places: Places) {
-        self.transport.tpdu(tpdu);
-        self.tsdus.tpdu(tpdu);
-        self.connections.step(tpdu.step);
-        self.sizes.count(tpdu, places);
-        self.roles.tpdu(tpdu);
-        self.windows.tpdu(tpdu);
     }
 
     /// Adds what was measured over another time.
     pub fn add(&mut self, other: &Self) {
         self.link.add(&other.link);
         self.network.add(&other.network);
-        self.transport.add(&other.transport);
-        self.tsdus.add(&other.tsdus);
-        self.connections.add(&other.connections);
+        self.traffic.add(&other.traffic);
         self.peak.add(&other.peak);
-        self.sizes.add(&other.sizes);
-        self.roles.add(&other.roles);
-        self.windows.add(&other.windows);
         self.llc.add(&other.llc);
         self.streams.add(&other.streams);
         self.delays.add(&other.delays);
@@ -130,7 +104,8 @@ impl Measures {
     /// The rows of the paper's Table 4, in its order.
     #[must_use]
     pub fn table(&self) -> [(&'static str, u64); 17] {
-        let (all, [dt, ak]) = (self.transport.all(), self.transport.data_and_acknowledgements());
+        let Traffic { transport, tsdus, connections, .. } = &self.traffic;
+        let (all, [dt, ak]) = (transport.all(), transport.data_and_acknowledgements());
         [
             ("lpdus", self.link.lpdus),
             ("lpdu_octets", self.link.octets),
@@ -142,13 +117,13 @@ impl Measures {
             ("tpdu_header_octets", all.header_octets),
             ("tpdu_data_octets", all.data_octets),
             ("tpdu_total_octets", all.total_octets()),
-            ("tsdus", self.tsdus.tsdus),
-            ("tsdu_octets", self.tsdus.octets),
+            ("tsdus", tsdus.tsdus),
+            ("tsdu_octets", tsdus.octets),
             ("dt_tpdus", dt.tpdus),
             ("dt_retransmissions", dt.retransmissions),
             ("ak_tpdus", ak.tpdus),
             ("ak_retransmissions", ak.retransmissions),
-            ("transport_connections", self.connections.established),
+            ("transport_connections", connections.established),
         ]
     }
 
@@ -158,16 +133,17 @@ impl Measures {
         let mut values: Values =
             self.table().into_iter().map(|(name, value)| (name.into(), value)).collect();
         let rows = values.len();
+        let Traffic { transport, tsdus, connections, sizes, roles, windows } = &self.traffic;
         let more = [
             self.link.values(),
             self.network.values(),
-            self.transport.values(),
-            self.tsdus.values(),
-            self.connections.values(),
+            transport.values(),
+            tsdus.values(),
+            connections.values(),
             self.peak.values(),
-            self.sizes.values(),
-            self.roles.values(),
-            self.windows.values(),
+            sizes.values(),
+            roles.values(),
+            windows.values(),
             self.llc.values(),
             self.streams.values(),
             self.delays.values(),
@@ -234,6 +210,7 @@ impl Traffic {
     }
 
     /// Takes notice of a TPDU that went this way, its classes of sizes known.
+    #[inline]
     pub(crate) fn sized(&mut self, tpdu: &Tpdu, places: Places) {
         self.transport.tpdu(tpdu);
         self.tsdus.tpdu(tpdu);

@@ -205,9 +205,9 @@ impl Tracker {
         }
         sink.oddities.count(Class::Unassigned, tpdu.kind.name());
         let ends = [passage.from, passage.to].map(|party| self.hosts.number(party.address));
-        let places = sink.measures.sizes.places(tpdu);
+        let places = sink.measures.traffic.sizes.places(tpdu);
         self.hosts.observe(ends, tpdu, places);
-        sink.measures.tpdu(tpdu, places);
+        sink.measures.traffic.sized(tpdu, places);
         sink.witness(|| Sight::Tpdu(*tpdu));
     }
 
@@ -219,9 +219,9 @@ impl Tracker {
         senders[side].count(tpdu);
         let ends = [side, other(side)].map(|side| Some(senders[side].end().host));
         // All have the same bounds.
-        let places = sink.measures.sizes.places(tpdu);
+        let places = sink.measures.traffic.sizes.places(tpdu);
         self.hosts.observe(ends, tpdu, places);
-        sink.measures.tpdu(tpdu, places);
+        sink.measures.traffic.sized(tpdu, places);
         sink.witness(|| Sight::Tpdu(*tpdu));
     }
 

@@ -372,7 +372,7 @@ mod tests {
         println!("seen: {plain} plain frames of 60000");
         assert!(plain > 40_000);
         let total = ours.clone().finish();
-        let all_kinds = [Kind::Dt, Kind::Ak].map(|kind| total.measures.transport.of(kind));
+        let all_kinds = [Kind::Dt, Kind::Ak].map(|kind| total.measures.traffic.transport.of(kind));
         assert!(all_kinds.iter().all(|of| of.retransmissions > 100), "{all_kinds:?}");
         assert!(total.oddities.get(Class::Transport, "bad checksum") > 50);
         let (ours, dissecting) = (all(ours), all(dissecting));

@@ -39,7 +39,7 @@ pub(crate) fn script(octets: &[u8]) {
     }
     let total = meter.finish();
     let measures = &total.measures;
-    let all = measures.transport.all();
+    let all = measures.traffic.transport.all();
     assert!(all.information_octets <= all.data_octets && all.retransmissions <= all.tpdus);
     assert!(measures.streams.copies <= measures.streams.segments);
     let sent: u64 = meter.each_host().map(|host| host.sent.transport.all().tpdus).sum();

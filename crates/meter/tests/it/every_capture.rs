@@ -54,7 +54,7 @@ fn metered(path: &Path) -> (u64, Meter, Report) {
 }
 
 fn kinds(total: &Report) -> BTreeMap<&'static str, u64> {
-    let kinds = total.measures.transport.by_kind();
+    let kinds = total.measures.traffic.transport.by_kind();
     kinds.filter(|(_, v)| v.tpdus > 0).map(|(kind, v)| (kind.name(), v.tpdus)).collect()
 }
 
@@ -62,16 +62,16 @@ fn summary(name: &str, path: &Path) -> String {
     let (frames, mut meter, total) = metered(path);
     let measures = &total.measures;
     let mut line = format!("{name}: {frames} frames");
-    let [dt, _] = measures.transport.data_and_acknowledgements();
+    let [dt, _] = measures.traffic.transport.data_and_acknowledgements();
     let delays = &measures.delays;
     for (name, value) in [
         ("LPDUs", measures.link.lpdus),
         ("NPDUs", measures.network.npdus),
         ("LLC I", measures.llc.information),
         ("LLC S", measures.llc.supervisory),
-        ("TSDUs", measures.tsdus.tsdus),
+        ("TSDUs", measures.traffic.tsdus.tsdus),
         ("DT again", dt.retransmissions),
-        ("empty parts", measures.roles.empty_parts),
+        ("empty parts", measures.traffic.roles.empty_parts),
         ("segments", measures.streams.segments),
         ("segments again", measures.streams.again),
         ("segments late", measures.streams.late),

@@ -81,7 +81,7 @@ fn measures_stay_consistent_whatever_the_frames() {
         let reports = measure(seed, 0);
         for report in &reports {
             let measures = &report.measures;
-            let all = measures.transport.all();
+            let all = measures.traffic.transport.all();
             assert!(measures.link.lpdus >= measures.network.npdus, "seed {seed}");
             assert!(measures.link.octets >= measures.network.octets, "seed {seed}");
             assert!(all.information_octets <= all.data_octets, "seed {seed}");
@@ -100,7 +100,7 @@ fn measures_stay_consistent_whatever_the_frames() {
             let sum: u64 = intervals.iter().map(|report| report.measures.table()[row].1).sum();
             assert_eq!(sum, *value, "seed {seed}: {name}");
         }
-        assert!(total.measures.tsdus.tsdus <= total.measures.table()[12].1, "seed {seed}");
+        assert!(total.measures.traffic.tsdus.tsdus <= total.measures.table()[12].1, "seed {seed}");
     }
 }
 

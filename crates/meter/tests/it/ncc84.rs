@@ -82,14 +82,19 @@ fn the_total_is_the_sum_of_the_intervals_over_two_hours() {
     }
     // Counted apart by another dissector: 8,650 DT, 13,447 AK, 225 CC, DR and DC, 364 CR of which
     // 139 repeat one of 225.
-    let kinds: Vec<(u64, u64)> =
-        total.measures.transport.by_kind().map(|(_, v)| (v.tpdus, v.retransmissions)).collect();
+    let kinds: Vec<(u64, u64)> = total
+        .measures
+        .traffic
+        .transport
+        .by_kind()
+        .map(|(_, v)| (v.tpdus, v.retransmissions))
+        .collect();
     let (none, once) = ((0, 0), (225, 0));
     assert_eq!(
         kinds,
         [(364, 139), once, once, once, (8_650, 249), none, (13_447, 886), none, none, none]
     );
-    assert_eq!(total.measures.connections.ended, 225);
+    assert_eq!(total.measures.traffic.connections.ended, 225);
     assert!(total.oddities.is_empty(), "{:?}", total.oddities);
 }
 

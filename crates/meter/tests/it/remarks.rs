@@ -34,11 +34,11 @@ fn check(path: &Path) -> usize {
         met.merge(&report.oddities);
     }
     let name = path.display();
-    assert_eq!(sum.transport, measured.transport, "{name}");
-    assert_eq!(sum.tsdus, measured.tsdus, "{name}");
-    assert_eq!(sum.connections, measured.connections, "{name}");
-    assert_eq!(sum.roles, measured.roles, "{name}");
-    assert_eq!(sum.windows, measured.windows, "{name}");
+    assert_eq!(sum.traffic.transport, measured.traffic.transport, "{name}");
+    assert_eq!(sum.traffic.tsdus, measured.traffic.tsdus, "{name}");
+    assert_eq!(sum.traffic.connections, measured.traffic.connections, "{name}");
+    assert_eq!(sum.traffic.roles, measured.traffic.roles, "{name}");
+    assert_eq!(sum.traffic.windows, measured.traffic.windows, "{name}");
     assert_eq!(oddities, met, "{name}");
     // Handshakes are measured once a stream turns out to carry TPKTs, and then with its sights.
     assert_eq!(sum.delays, measured.delays, "{name}");

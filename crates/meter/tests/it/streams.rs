@@ -65,7 +65,7 @@ fn tpdus_count_once_whatever_becomes_of_the_segments() {
         let expected = metered(&in_order);
         assert_eq!(expected.measures.table()[12].1, 60, "seed {seed}");
         // Nobody saw the CR, so what the first DT goes on with is not known.
-        assert_eq!(expected.measures.tsdus.tsdus, 39, "seed {seed}");
+        assert_eq!(expected.measures.traffic.tsdus.tsdus, 39, "seed {seed}");
         // Some twice, some overtaken by up to five, some cut otherwise; the first packet stays whole,
         // since by it the stream is known.
         let mut mangled = vec![(1_000, octets[..400].to_vec())];
@@ -81,8 +81,11 @@ fn tpdus_count_once_whatever_becomes_of_the_segments() {
         }
         mangled.extend(waiting);
         let found = metered(&mangled);
-        assert_eq!(found.measures.transport, expected.measures.transport, "seed {seed}");
-        assert_eq!(found.measures.tsdus, expected.measures.tsdus, "seed {seed}");
+        assert_eq!(
+            found.measures.traffic.transport, expected.measures.traffic.transport,
+            "seed {seed}"
+        );
+        assert_eq!(found.measures.traffic.tsdus, expected.measures.traffic.tsdus, "seed {seed}");
         let streams = found.measures.streams;
         assert!(
             streams.again + streams.copies > 0 && streams.ahead > 0,

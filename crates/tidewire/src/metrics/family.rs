@@ -15,26 +15,28 @@ const COUNTERS: [Counter<Measures>; 26] = [
     ("lpdu_octets", "Octets of LLC PDUs and their MAC headers.", |m| m.link.octets),
     ("npdus", "Network PDUs.", |m| m.network.npdus),
     ("npdu_octets", "Octets of network PDUs.", |m| m.network.octets),
-    ("tsdus", "Messages whose every DT was seen.", |m| m.tsdus.tsdus),
-    ("tsdu_octets", "Octets of those messages.", |m| m.tsdus.octets),
-    ("connection_attempts", "Connections asked for.", |m| m.connections.requested),
-    ("connections_established", "Connections established.", |m| m.connections.established),
-    ("connection_refusals", "Connections refused.", |m| m.connections.refused),
+    ("tsdus", "Messages whose every DT was seen.", |m| m.traffic.tsdus.tsdus),
+    ("tsdu_octets", "Octets of those messages.", |m| m.traffic.tsdus.octets),
+    ("connection_attempts", "Connections asked for.", |m| m.traffic.connections.requested),
+    ("connections_established", "Connections established.", |m| m.traffic.connections.established),
+    ("connection_refusals", "Connections refused.", |m| m.traffic.connections.refused),
     ("connection_negotiation_failures", "Sides that could not agree.", |m| {
-        m.connections.not_agreed
+        m.traffic.connections.not_agreed
     }),
-    ("connection_ends", "Connections that ended.", |m| m.connections.ended),
-    ("connection_graceful_ends", "Of the ends, graceful.", |m| m.connections.graceful),
-    ("connection_abrupt_ends", "Of the ends, abrupt.", |m| m.connections.abrupt),
-    ("connection_erroneous_ends", "Of the ends, after an error.", |m| m.connections.erroneous),
-    ("connection_silent_ends", "Connections fallen silent.", |m| m.connections.silent),
-    ("ak_acknowledging", "AKs that acknowledge new data.", |m| m.roles.acknowledging),
-    ("ak_crediting", "AKs that change the credit.", |m| m.roles.crediting),
-    ("ak_confirming", "AKs that confirm an AK.", |m| m.roles.confirming),
-    ("ak_keeping_alive", "AKs that say nothing new.", |m| m.roles.keeping_alive),
-    ("dt_empty_parts", "DTs without data that end nothing.", |m| m.roles.empty_parts),
-    ("dt_into_closed_window", "DTs beyond the credit seen.", |m| m.windows.into_closed),
-    ("unassigned_tpdus", "TPDUs of no known connection.", |m| m.windows.unassigned),
+    ("connection_ends", "Connections that ended.", |m| m.traffic.connections.ended),
+    ("connection_graceful_ends", "Of the ends, graceful.", |m| m.traffic.connections.graceful),
+    ("connection_abrupt_ends", "Of the ends, abrupt.", |m| m.traffic.connections.abrupt),
+    ("connection_erroneous_ends", "Of the ends, after an error.", |m| {
+        m.traffic.connections.erroneous
+    }),
+    ("connection_silent_ends", "Connections fallen silent.", |m| m.traffic.connections.silent),
+    ("ak_acknowledging", "AKs that acknowledge new data.", |m| m.traffic.roles.acknowledging),
+    ("ak_crediting", "AKs that change the credit.", |m| m.traffic.roles.crediting),
+    ("ak_confirming", "AKs that confirm an AK.", |m| m.traffic.roles.confirming),
+    ("ak_keeping_alive", "AKs that say nothing new.", |m| m.traffic.roles.keeping_alive),
+    ("dt_empty_parts", "DTs without data that end nothing.", |m| m.traffic.roles.empty_parts),
+    ("dt_into_closed_window", "DTs beyond the credit seen.", |m| m.traffic.windows.into_closed),
+    ("unassigned_tpdus", "TPDUs of no known connection.", |m| m.traffic.windows.unassigned),
     ("tcp_segments", "TCP segments of streams with TPKTs.", |m| m.streams.segments),
     ("tcp_segments_again", "Of them, wholly seen before.", |m| m.streams.again),
     ("tcp_segments_late", "Of them, that fill a gap.", |m| m.streams.late),
@@ -106,7 +108,7 @@ pub(super) fn text(of: &Snapshot, format: Format) -> String {
     }
     for (name, help, value) in BY_KIND {
         text.counter(name, help);
-        for (kind, volume) in of.measures.transport.by_kind() {
+        for (kind, volume) in of.measures.traffic.transport.by_kind() {
             let kind = kind.name().to_lowercase();
             text.sample(&format!("{name}_total"), &[("kind", &kind)], value(volume));
         }

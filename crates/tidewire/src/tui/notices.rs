@@ -97,7 +97,7 @@ impl Notices {
 
 fn sentences(report: &Report, foreign: &mut BTreeSet<&'static str>) -> Vec<String> {
     let mut told = Vec::new();
-    let connections = &report.measures.connections;
+    let connections = &report.measures.traffic.connections;
     let steps = [
         (connections.established, "established"),
         (connections.refused, "refused"),
@@ -108,7 +108,7 @@ fn sentences(report: &Report, foreign: &mut BTreeSet<&'static str>) -> Vec<Strin
         let plural = if count == 1 { "" } else { "s" };
         told.push(format!("{count} connection{plural} {what}"));
     }
-    let [data, _] = report.measures.transport.data_and_acknowledgements();
+    let [data, _] = report.measures.traffic.transport.data_and_acknowledgements();
     if data.retransmissions > 0 {
         told.push(format!("{} of {} DTs were sent again", data.retransmissions, data.tpdus));
     }

@@ -77,7 +77,7 @@ pub(crate) fn shared(folder: &str, file: &str) -> Option<PathBuf> {
     let path = path.join(folder).join(file);
     let is_there = path.exists();
     if !is_there {
-        println!("skipped: no ../shared/{folder}");
+        println!("skipped: no ../shared/{folder}/{file}");
     }
     is_there.then_some(path)
 }

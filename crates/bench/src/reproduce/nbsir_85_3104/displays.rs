@@ -51,7 +51,7 @@ pub(super) fn all(laboratory: &Laboratory) -> Vec<Plot> {
     let of_kind = |kind: &Kind| {
         let count = |interval: usize| {
             let report = readings.intervals.get(interval);
-            report.map_or(0.0, |report| report.measures.transport.of(*kind).tpdus as f64)
+            report.map_or(0.0, |report| report.measures.traffic.transport.of(*kind).tpdus as f64)
         };
         curve(kind.name().to_owned(), (0..INTERVALS).map(|i| (i as f64, count(i))))
     };

@@ -62,9 +62,9 @@ fn the_meter_reads_the_volumes_of_table_4_but_for_what_no_trace_can_have() {
     // Nothing in it is odd: every checksum holds, every TPDU belongs to a connection, and no DT
     // goes where there is no credit.
     assert!(readings.total.oddities.is_empty(), "{:?}", readings.total.oddities);
-    let windows = readings.total.measures.windows;
+    let windows = readings.total.measures.traffic.windows;
     assert_eq!((windows.into_closed, windows.unassigned), (0, 0));
-    assert_eq!(readings.total.measures.connections.ended, 225);
+    assert_eq!(readings.total.measures.traffic.connections.ended, 225);
 }
 
 #[test]

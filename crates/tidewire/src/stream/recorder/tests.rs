@@ -45,8 +45,8 @@ fn sums(items: &[Item]) -> Vec<Sums> {
     for item in items {
         if let Item::Interval(interval) = item {
             let mut sum = Sums::default();
-            add(&mut sum.aggregate, interval.report.measures.transport.all());
-            sum.unassigned = interval.report.measures.windows.unassigned;
+            add(&mut sum.aggregate, interval.report.measures.traffic.transport.all());
+            sum.unassigned = interval.report.measures.traffic.windows.unassigned;
             sums.push(sum);
         }
         let Some(sum) = sums.last_mut() else { continue };
