@@ -14,5 +14,7 @@ pub mod network;
 pub mod profile;
 pub mod rendezvous;
 pub mod station;
+#[cfg(test)]
+mod table;
 pub mod tp0;
 pub mod tp4;

@@ -160,7 +160,7 @@ pub const fn transition(state: State, event: Event) -> Option<(State, Action)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fmt::Write as _;
+    use crate::table::printed;
 
     const STATES: [State; 7] = [
         State::Idle,
@@ -194,15 +194,7 @@ mod tests {
 
     #[test]
     fn the_table_prints_as_it_stands() {
-        let mut table = String::new();
-        for state in STATES {
-            for event in EVENTS {
-                if let Some((next, action)) = transition(state, event) {
-                    let _ = writeln!(table, "{state:?} + {event:?} -> {next:?}: {action:?}");
-                }
-            }
-        }
-        insta::assert_snapshot!(table);
+        insta::assert_snapshot!(printed(&STATES, &EVENTS, transition));
     }
 
     #[test]
