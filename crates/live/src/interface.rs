@@ -168,6 +168,27 @@ pub fn in_namespace<T: Send>(
     })
 }
 
+/// An interface that is up, perhaps in another network namespace, and a raw socket there, which is deaf
+/// still.
+///
+/// # Errors
+/// [`PortError::NoSuchInterface`], [`PortError::NoSuchNamespace`], [`PortError::Down`],
+/// [`PortError::NotPermitted`] where CAP_NET_RAW is missing, or what the system said.
+pub(crate) fn raw_socket(
+    name: &str,
+    namespace: Option<&str>,
+) -> Result<(Interface, Socket), PortError> {
+    in_namespace(namespace, || {
+        let interface = Interface::named(name)?;
+        if !interface.is_up {
+            return Err(PortError::Down(interface.name));
+        }
+        let socket = Socket::raw()
+            .map_err(|error| PortError::from_opening(&interface.name, "CAP_NET_RAW", error))?;
+        Ok((interface, socket))
+    })
+}
+
 fn request(name: &str) -> Option<libc::ifreq> {
     // SAFETY: an all-zero ifreq is a valid one.
     let mut request: libc::ifreq = unsafe { mem::zeroed() };

@@ -6,7 +6,7 @@
 //! interface's hardware, whose clock is another, are not asked for.
 
 use crate::clock::{self, Converter};
-use crate::interface::{Interface, in_namespace};
+use crate::interface::{Interface, raw_socket};
 use crate::port::{PortError, Stamp, Wait};
 use crate::ring::Ring;
 use crate::socket::{Received, Socket};
@@ -103,15 +103,7 @@ impl Tap {
     /// # Errors
     /// As [`crate::port::AfPacket::open`].
     pub fn open(params: &TapParams) -> Result<Self, PortError> {
-        let (interface, socket) = in_namespace(params.namespace.as_deref(), || {
-            let interface = Interface::named(&params.interface)?;
-            if !interface.is_up {
-                return Err(PortError::Down(interface.name));
-            }
-            let socket = Socket::raw()
-                .map_err(|error| PortError::from_opening(&interface.name, "CAP_NET_RAW", error))?;
-            Ok((interface, socket))
-        })?;
+        let (interface, socket) = raw_socket(&params.interface, params.namespace.as_deref())?;
         let snap_octets = params.snap_octets.clamp(ADDRESSES, 1 << 18);
         let mut tap = Self {
             socket,

@@ -10,7 +10,7 @@
 
 use super::{Arrival, Counts, MOST_PASSED_OVER, Port, PortError, Stamp, Wait};
 use crate::clock::{self, Converter};
-use crate::interface::{Interface, Kind, in_namespace};
+use crate::interface::{Interface, Kind, raw_socket};
 use crate::slots::{self, Slots};
 use crate::socket::{self, Received, Socket};
 use bytes::Bytes;
@@ -93,15 +93,7 @@ impl AfPacket {
     /// [`PortError::NoSuchInterface`], [`PortError::NoSuchNamespace`], [`PortError::Down`],
     /// [`PortError::NotPermitted`] where CAP_NET_RAW is missing, or what the system said.
     pub fn open(params: &AfPacketParams) -> Result<Self, PortError> {
-        let (interface, socket) = in_namespace(params.namespace.as_deref(), || {
-            let interface = Interface::named(&params.interface)?;
-            if !interface.is_up {
-                return Err(PortError::Down(interface.name));
-            }
-            let socket = Socket::raw()
-                .map_err(|error| PortError::from_opening(&interface.name, "CAP_NET_RAW", error))?;
-            Ok((interface, socket))
-        })?;
+        let (interface, socket) = raw_socket(&params.interface, params.namespace.as_deref())?;
         let station = params.station.unwrap_or(interface.mac);
         let mut port = Self {
             slots: None,
