@@ -76,3 +76,24 @@ pub(super) fn check_widths(rows: &str) {
         }
     }
 }
+
+/// Changes below this, in percent, are the token found elsewhere.
+const VISIBLE_PERCENT: f64 = 0.5;
+
+/// The rows whose answer is another one since an input of a profile is a tenth larger. `input` says
+/// which, with its profile.
+pub(super) fn moved<'a>(
+    input: &str,
+    before: &[(&'a str, f64)],
+    after: &[(&'a str, f64)],
+) -> BTreeSet<&'a str> {
+    let changes = before.iter().zip(after).filter_map(|((name, was), (_, is))| {
+        let change = (is / was - 1.0) * 100.0;
+        (change.abs() > VISIBLE_PERCENT).then_some((*name, change))
+    });
+    let changes: Vec<(&str, f64)> = changes.collect();
+    let told: Vec<String> =
+        changes.iter().map(|(name, change)| format!("{name} {change:+.1} %")).collect();
+    println!("seen: {input} + 10 %: {}", told.join(", "));
+    changes.iter().map(|(name, _)| *name).collect()
+}

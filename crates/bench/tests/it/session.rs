@@ -1,8 +1,10 @@
 //! Live runs: a whole scenario in this process, and two ends that agree over UDP on loopback.
 
-use bench::scenario::{self, Setting, Study, Transport, Values};
+use bench::scenario::{self, Point, Setting, Study, Transport, Values};
+use bench::session::initiator::{self, Measured};
+use bench::session::responder::{Responder, Served};
 use bench::session::way::{Way, WayParams, Wire, faults, udp_station};
-use bench::session::{SessionError, initiator, local, responder::Responder};
+use bench::session::{SessionError, local};
 use core::sync::atomic::AtomicBool;
 use core::time::Duration;
 use live::clock;
@@ -54,6 +56,28 @@ fn way(address: SocketAddr, peer: Option<SocketAddr>, loss: f64) -> Way {
     .unwrap()
 }
 
+/// What the end that measures and the end that answers tell of one sample between them.
+fn both_ends(point: &Point, loss: f64) -> (Measured, Served) {
+    let (here, there) = (free_address(), free_address());
+    let responder_way = way(there, None, loss);
+    let responder = thread::spawn(move || {
+        let mut responder = Responder::new(responder_way, &Transport::lan());
+        let until = clock::now() + Duration::from_secs(60);
+        responder.serve(until, &AtomicBool::new(false)).unwrap()
+    });
+    let mut way = way(here, Some(there), loss);
+    let order = initiator::Order {
+        point,
+        scenario_hash: "hash",
+        replication: 0,
+        peer: udp_station(there),
+        stop: &AtomicBool::new(false),
+        progress: &mut |_| {},
+    };
+    let measured = initiator::measure(&mut way, order).unwrap();
+    (measured, responder.join().unwrap().expect("nobody called"))
+}
+
 #[test]
 fn a_scenario_runs_in_this_process_and_every_message_is_accounted_for() {
     let study = study(
@@ -71,24 +95,7 @@ fn a_scenario_runs_in_this_process_and_every_message_is_accounted_for() {
 fn two_ends_agree_and_count_the_same_with_and_without_loss() {
     for loss in [0.0, 0.05] {
         let study = study("pattern = { kind = \"bulk\", total = \"300 kB\" }\nsize = \"1000 B\"");
-        let (here, there) = (free_address(), free_address());
-        let responder_way = way(there, None, loss);
-        let responder = thread::spawn(move || {
-            let mut responder = Responder::new(responder_way, &Transport::lan());
-            let until = clock::now() + Duration::from_secs(60);
-            responder.serve(until, &AtomicBool::new(false)).unwrap()
-        });
-        let mut way = way(here, Some(there), loss);
-        let order = initiator::Order {
-            point: &study.points[0],
-            scenario_hash: "hash",
-            replication: 0,
-            peer: udp_station(there),
-            stop: &AtomicBool::new(false),
-            progress: &mut |_| {},
-        };
-        let measured = initiator::measure(&mut way, order).unwrap();
-        let served = responder.join().unwrap().expect("nobody called");
+        let (measured, served) = both_ends(&study.points[0], loss);
         assert!(served.complete);
         assert_eq!(served.counts, measured.peer);
         let delivered = (measured.peer.delivered, measured.peer.octets);
@@ -112,24 +119,7 @@ fn a_responder_takes_long_tpdus_in_segments_and_answers_in_kind() {
     let flow = "pattern = { kind = \"maximum-rate-request\", reply = \"4000 B\" }\nsize = \"9000 B\"\n\
                 messages = 50";
     let study = study_with(flow, &settings);
-    let (here, there) = (free_address(), free_address());
-    let responder_way = way(there, None, 0.0);
-    let responder = thread::spawn(move || {
-        let mut responder = Responder::new(responder_way, &Transport::lan());
-        let until = clock::now() + Duration::from_secs(60);
-        responder.serve(until, &AtomicBool::new(false)).unwrap()
-    });
-    let mut way = way(here, Some(there), 0.0);
-    let order = initiator::Order {
-        point: &study.points[0],
-        scenario_hash: "hash",
-        replication: 0,
-        peer: udp_station(there),
-        stop: &AtomicBool::new(false),
-        progress: &mut |_| {},
-    };
-    let measured = initiator::measure(&mut way, order).unwrap();
-    let served = responder.join().unwrap().expect("nobody called");
+    let (measured, served) = both_ends(&study.points[0], 0.0);
     assert!(served.complete);
     let flow = &measured.sample.flows[0];
     assert_eq!((flow.sent, flow.delivered, flow.answered, flow.lost), (50, 50, 50, 0));
@@ -204,24 +194,7 @@ size = "46 B"
 fn against_a_peer_every_flow_is_judged_message_by_message() {
     for loss in [0.0, 0.1] {
         let study = scenario::load(CREW, "crew.toml").unwrap_or_else(|error| panic!("{error}"));
-        let (here, there) = (free_address(), free_address());
-        let responder_way = way(there, None, loss);
-        let responder = thread::spawn(move || {
-            let mut responder = Responder::new(responder_way, &Transport::lan());
-            let until = clock::now() + Duration::from_secs(60);
-            responder.serve(until, &AtomicBool::new(false)).unwrap()
-        });
-        let mut way = way(here, Some(there), loss);
-        let order = initiator::Order {
-            point: &study.points[0],
-            scenario_hash: "hash",
-            replication: 0,
-            peer: udp_station(there),
-            stop: &AtomicBool::new(false),
-            progress: &mut |_| {},
-        };
-        let measured = initiator::measure(&mut way, order).unwrap();
-        let served = responder.join().unwrap().expect("nobody called");
+        let (measured, served) = both_ends(&study.points[0], loss);
         assert_eq!(served.counts, measured.peer);
         let flows = &measured.sample.flows;
         // Of 200, 100, 50 and 20 messages in a second those of the first tenth are not judged.

@@ -177,15 +177,8 @@ fn each_input_of_the_profile_moves_the_rows_that_rest_on_it_and_no_other() {
     let mut moved: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
     for input in &profile.inputs {
         let after = found(&profile.with_input(&input.name, 1.1).unwrap());
-        let changes = before.iter().zip(&after).filter_map(|((name, was), (_, is))| {
-            let change = (is / was - 1.0) * 100.0;
-            (change.abs() > VISIBLE_PERCENT).then_some((*name, change))
-        });
-        let changes: Vec<(&str, f64)> = changes.collect();
-        let told: Vec<String> =
-            changes.iter().map(|(name, change)| format!("{name} {change:+.1} %")).collect();
-        println!("seen: nbs-1986 {} + 10 %: {}", input.name, told.join(", "));
-        moved.insert(input.name.clone(), changes.iter().map(|(name, _)| *name).collect());
+        let told = format!("nbs-1986 {}", input.name);
+        moved.insert(input.name.clone(), listed::moved(&told, &before, &after));
     }
     let responses = ["response-csma-cd-0", "response-token-bus-0", "dead-time"];
     let all_but_token = ["least-delay", "behind-acknowledgements"].into_iter().chain(responses);
@@ -210,9 +203,6 @@ fn each_input_of_the_profile_moves_the_rows_that_rest_on_it_and_no_other() {
         assert!(input == "token-pass" || of_token.iter().all(|row| !rows.contains(row)), "{input}");
     }
 }
-
-/// Changes below this, in percent, are the token found elsewhere.
-const VISIBLE_PERCENT: f64 = 0.5;
 
 /// The first reading alone.
 fn alone() -> Profile {

@@ -28,15 +28,8 @@ fn each_input_of_the_profile_moves_the_rows_that_rest_on_it_and_no_other() {
     let mut moved: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
     for input in &profile.inputs {
         let after = found(&profile.with_input(&input.name, 1.1).unwrap());
-        let changes = before.iter().zip(&after).filter_map(|((name, was), (_, is))| {
-            let change = (is / was - 1.0) * 100.0;
-            (change.abs() > VISIBLE_PERCENT).then_some((*name, change))
-        });
-        let changes: Vec<(&str, f64)> = changes.collect();
-        let told: Vec<String> =
-            changes.iter().map(|(name, change)| format!("{name} {change:+.1} %")).collect();
-        println!("seen: intel-310 {} + 10 %: {}", input.name, told.join(", "));
-        moved.insert(input.name.clone(), changes.iter().map(|(name, _)| *name).collect());
+        let told = format!("intel-310 {}", input.name);
+        moved.insert(input.name.clone(), listed::moved(&told, &before, &after));
     }
     for (input, rows) in &moved {
         for row in ["tpdu", "bus-rate", "first-t1"] {
@@ -56,9 +49,6 @@ fn each_input_of_the_profile_moves_the_rows_that_rest_on_it_and_no_other() {
     let idle = ["bus-unit", "first-segmentation", "host-octet"];
     assert!(idle.iter().all(|input| moved[*input].is_empty()));
 }
-
-/// Changes below this, in percent, are the token found elsewhere.
-const VISIBLE_PERCENT: f64 = 0.5;
 
 /// The first model alone.
 fn alone() -> Profile {

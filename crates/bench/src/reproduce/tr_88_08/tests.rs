@@ -31,15 +31,8 @@ fn each_input_of_a_profile_moves_the_rows_that_rest_on_it_and_no_other() {
             let place = usize::from(machine == Machine::At);
             profiles[place] = profiles[place].with_input(&input.name, 1.1).unwrap();
             let after = answers(&profiles[0], &profiles[1]);
-            let changes = before.iter().zip(&after).filter_map(|((name, was), (_, is))| {
-                let change = (is / was - 1.0) * 100.0;
-                (change.abs() > VISIBLE_PERCENT).then_some((*name, change))
-            });
-            let changes: Vec<(&str, f64)> = changes.collect();
-            let told: Vec<String> =
-                changes.iter().map(|(name, change)| format!("{name} {change:+.1} %")).collect();
-            println!("seen: {} {} + 10 %: {}", machine.profile(), input.name, told.join(", "));
-            let names = changes.iter().map(|(name, _)| *name).collect();
+            let told = format!("{} {}", machine.profile(), input.name);
+            let names = listed::moved(&told, &before, &after);
             moved.insert(format!("{machine:?} {}", input.name), names);
         }
     }
@@ -63,9 +56,6 @@ fn each_input_of_a_profile_moves_the_rows_that_rest_on_it_and_no_other() {
         assert!(of_nobody.iter().all(|row| !rows.contains(row)), "{input} moved {rows:?}");
     }
 }
-
-/// Changes below this, in percent, are the token found elsewhere.
-const VISIBLE_PERCENT: f64 = 0.5;
 
 fn built_in(machine: Machine) -> profile::Profile {
     profile::built_in(machine.profile()).unwrap()
