@@ -98,6 +98,10 @@ fn lint(root: &Path, summary: &mut Summary) {
     format_and_tidy("lint", root, summary);
     let clippy = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
     summary.command("lint", &mut cargo(root, &clippy));
+    // Nobody but CI builds this feature by itself; the tests are built with it.
+    let clippy = ["clippy", "-p", "tidewire", "--all-targets"];
+    let with_feature = [&clippy[..], &["--features", "parquet", "--", "-D", "warnings"]].concat();
+    summary.command("lint", &mut cargo(root, &with_feature));
     let mut doc = cargo(root, &["doc", "--workspace", "--no-deps"]);
     summary.command("lint", doc.env("RUSTDOCFLAGS", "-D warnings"));
 }
@@ -175,7 +179,7 @@ fn deny(root: &Path, summary: &mut Summary) {
 }
 
 fn test(root: &Path, summary: &mut Summary) {
-    run_tests(&["--workspace"], "test", root, summary);
+    run_tests(&["--workspace", "--features", "tidewire/parquet"], "test", root, summary);
 }
 
 fn quick(root: &Path, summary: &mut Summary) {

@@ -14,6 +14,9 @@ pub(crate) struct Export {
     /// Write them into this folder as logs of tab-separated values, as Zeek's tools read them.
     #[arg(long, value_name = "FOLDER", conflicts_with = "screen")]
     pub(crate) zeek: Option<PathBuf>,
+    /// Write them into this folder as Apache Parquet, where tidewire is built with its feature `parquet`.
+    #[arg(long, value_name = "FOLDER", conflicts_with = "screen")]
+    pub(crate) parquet: Option<PathBuf>,
     /// Write every frame into this pcapng file, with a comment of what the meter saw in it.
     #[arg(long, value_name = "FILE", requires = "read", conflicts_with = "screen")]
     pub(crate) annotate: Option<PathBuf>,

@@ -40,7 +40,8 @@ fn zeek(path: &Path) -> (Rows, [String; 2]) {
     (rows, [after("open"), after("close")])
 }
 
-fn of_kind<'a>(records: &'a [Value], kind: &str) -> Vec<&'a Value> {
+/// The records of a kind.
+pub(crate) fn of_kind<'a>(records: &'a [Value], kind: &str) -> Vec<&'a Value> {
     records.iter().filter(|record| record["type"] == kind).collect()
 }
 
@@ -143,6 +144,20 @@ fn a_log_says_when_measuring_began_and_ended_and_what_does_not_exist() {
     let lpdus: Vec<&str> = intervals.iter().map(|row| row["lpdus"].as_str()).collect();
     assert_eq!(lpdus, ["2", "0", "1"]);
     assert_eq!(intervals[1]["R_OA"], "-");
+}
+
+#[test]
+fn parquet_is_refused_by_a_build_without_it() {
+    if cfg!(feature = "parquet") {
+        println!("skipped: built with the feature `parquet`");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let output = run_in(folder.path(), &["watch", "-r", CELL, "--parquet", "p"]);
+    check_code(&output, 2);
+    assert!(stderr(&output).contains("writes no Parquet"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("feature `parquet`"), "{}", stderr(&output));
+    assert!(!folder.path().join("p").exists());
 }
 
 #[test]

@@ -5,6 +5,8 @@ mod advise;
 mod anonymize;
 mod capture;
 mod codes;
+#[cfg(feature = "parquet")]
+mod columnar;
 mod compare;
 mod dashboard;
 mod demo;

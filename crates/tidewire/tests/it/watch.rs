@@ -56,7 +56,7 @@ fn capture_of(link: Link, frames: &[(u64, Vec<u8>)]) -> Vec<u8> {
 }
 
 /// One DT in each of these seconds.
-fn one_each(seconds: &[u64]) -> Vec<u8> {
+pub(crate) fn one_each(seconds: &[u64]) -> Vec<u8> {
     let frames: Vec<(u64, Vec<u8>)> =
         seconds.iter().zip(0..).map(|(second, number)| (second * SECOND, data(number))).collect();
     capture(&frames)

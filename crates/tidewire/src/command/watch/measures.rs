@@ -23,6 +23,7 @@ pub(super) fn run(watch: &Watch, listen: Option<Span>) -> anyhow::Result<Exit> {
     let export = &watch.export;
     if export.csv.is_some()
         || export.zeek.is_some()
+        || export.parquet.is_some()
         || export.annotate.is_some()
         || export.events.is_some()
         || !export.require.is_empty()

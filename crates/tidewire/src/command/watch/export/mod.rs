@@ -1,5 +1,7 @@
 //! Intervals, hosts and connections into files, beside what is told.
 
+#[cfg(feature = "parquet")]
+mod columnar;
 mod comma;
 pub(super) mod rows;
 mod table;
@@ -7,6 +9,8 @@ mod zeek;
 
 use crate::args::export::Export as Options;
 use crate::exit::Failure;
+#[cfg(feature = "parquet")]
+use columnar::Columnar;
 use comma::Comma;
 use meter::{Connection, Host, Report, Settings};
 use std::fs::{self, File};
@@ -61,7 +65,22 @@ impl Export {
         if let Some(folder) = &options.zeek {
             export.add(folder, "tidewire_", "log", bounds, |file| Box::new(Log::new(file)))?;
         }
+        if let Some(folder) = &options.parquet {
+            export.add_columnar(folder, bounds)?;
+        }
         Ok(export)
+    }
+
+    #[cfg(feature = "parquet")]
+    fn add_columnar(&mut self, folder: &Path, bounds_octets: [u64; 9]) -> Result<(), Failure> {
+        let sheet = |file| -> Box<dyn Sheet> { Box::new(Columnar::new(file)) };
+        self.add(folder, "", "parquet", bounds_octets, sheet)
+    }
+
+    #[cfg(not(feature = "parquet"))]
+    fn add_columnar(&mut self, _: &Path, _: [u64; 9]) -> Result<(), Failure> {
+        let fix = "build tidewire with its feature `parquet`, or --csv FOLDER";
+        Err(Failure::usage("this tidewire writes no Parquet").with_fix(fix))
     }
 
     fn add(
