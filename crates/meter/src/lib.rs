@@ -220,6 +220,13 @@ impl Meter {
         self.intervals.finish()
     }
 
+    /// Octets of TCP streams that are held until those before them pass or are given up: at the most
+    /// 16 MiB and one segment.
+    #[must_use]
+    pub fn held_octets(&self) -> usize {
+        self.streams.held_octets()
+    }
+
     /// How many connections are being followed, those that ended lately included.
     #[must_use]
     pub fn connections(&self) -> usize {

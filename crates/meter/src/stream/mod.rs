@@ -208,6 +208,11 @@ impl Streams {
         }
     }
 
+    /// Octets held beyond gaps, of all streams.
+    pub(crate) fn held_octets(&self) -> usize {
+        self.held_octets.unsigned_abs()
+    }
+
     /// Gives every gap up, so that what is held behind it counts.
     pub(crate) fn finish(&mut self, tracker: &mut Tracker, sink: &mut Sink<'_>) {
         for place in self.slab.places() {

@@ -1,6 +1,6 @@
-//! The corpus of the fuzzer: scripts of TCP segments and frames, kept as they are made here.
+//! The corpora of the fuzzers: scripts of TCP segments and frames, kept as they are made here.
 
-use crate::entry;
+use crate::{entry, reassembler};
 use std::fs;
 use std::path::Path;
 
@@ -71,19 +71,62 @@ fn seeds() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
+/// A stream from this number on of ten packets of 0 to 90 octets and one of 1,000, and its script.
+fn reassembled(first: u32, operations: &[u8]) -> Vec<u8> {
+    let lengths = (0..10).map(|packet| packet * 20).chain([0xE9]);
+    let packets: Vec<u8> = [10].into_iter().chain(lengths).collect();
+    [&first.to_be_bytes()[..], &packets, operations].concat()
+}
+
+/// Scripts of a stream: 8n sends n + 1 octets, 8n + 1 45 times as many; 8n + 2 has one of those under
+/// way pass, 8n + 4 a copy of it; 8n + 5 sends again; 6 acknowledges; 8n + 7 moves the clock.
+fn reassembler_seeds() -> Vec<(&'static str, Vec<u8>)> {
+    let in_order = [0x19, 2].repeat(12);
+    let each_octet = [0, 2].repeat(200);
+    let overtaken = [9, 9, 9, 9, 9, 0x22, 0x1A, 6, 0x12, 0x0A, 2, 6].repeat(3);
+    let copied = [0x19, 4, 4, 2, 0xFF, 6].repeat(9);
+    let again = [0x29, 2, 0x0D, 0, 40, 0x15, 0, 200, 6].repeat(6);
+    let late = [0x51, 0x51, 0x0A, 0x4F, 0x0D, 0, 9, 2].repeat(4);
+    vec![
+        ("in-order", reassembled(1_000, &in_order)),
+        ("each-octet", reassembled(7, &each_octet)),
+        ("overtaken", reassembled(0x8000_0000, &overtaken)),
+        ("copied", reassembled(0x7FFF_FF00, &copied)),
+        ("again", reassembled(1, &again)),
+        ("late", reassembled(77, &late)),
+        ("numbers-begin-anew", reassembled(u32::MAX - 700, &[&overtaken[..], &again].concat())),
+        ("all-at-once", reassembled(0, &[])),
+    ]
+}
+
 #[test]
-fn the_corpus_begins_with_the_seeds_and_every_file_of_it_keeps_its_claims() {
-    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/meter"));
-    for (name, octets) in seeds() {
+fn the_corpora_begin_with_the_seeds_and_every_file_of_them_keeps_its_claims() {
+    check("meter", seeds(), &entry::script);
+    check("reassembler", reassembler_seeds(), &|octets| {
+        reassembler::script(octets);
+    });
+}
+
+#[test]
+fn of_the_seeds_of_the_reassembler_every_tpdu_is_found() {
+    for (name, octets) in reassembler_seeds() {
+        assert!(reassembler::script(&octets), "{name} asks for more room than there is");
+    }
+}
+
+#[track_caller]
+fn check(target: &str, seeds: Vec<(&str, Vec<u8>)>, run: &dyn Fn(&[u8])) {
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus")).join(target);
+    for (name, octets) in seeds {
         let path = folder.join(name);
         if std::env::var_os("BLESS").is_some() {
-            fs::create_dir_all(folder).unwrap();
+            fs::create_dir_all(&folder).unwrap();
             fs::write(&path, &octets).unwrap();
         }
         let found = fs::read(&path).unwrap_or_default();
         assert_eq!(found, octets, "{} is not what this test makes", path.display());
     }
     for file in fs::read_dir(folder).unwrap() {
-        entry::script(&fs::read(file.unwrap().path()).unwrap());
+        run(&fs::read(file.unwrap().path()).unwrap());
     }
 }

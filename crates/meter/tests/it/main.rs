@@ -8,5 +8,6 @@ mod entry;
 mod every_capture;
 mod hostile;
 mod ncc84;
+mod reassembler;
 mod remarks;
 mod streams;

@@ -1,6 +1,6 @@
 //! TCP streams in every state a network can leave them in: the TPDUs in them count once.
 
-use crate::entry;
+use crate::{entry, reassembler};
 use core::time::Duration;
 use meter::{Meter, Report, Settings};
 use wire::dissect::Link;
@@ -141,4 +141,17 @@ fn scripts_of_random_octets_do_no_harm() {
         }
         entry::script(&octets);
     }
+}
+
+#[test]
+fn scripts_of_what_becomes_of_segments_lose_no_tpdu() {
+    let scripts = std::env::var("TIDEWIRE_SCRIPTS").map_or(2_000, |text| text.parse().unwrap());
+    let mut exact = 0_u64;
+    for seed in 0..scripts {
+        let mut draws = Draws(seed);
+        let octets: Vec<u8> = (0..50 + draws.below(400)).map(|_| draws.below(256) as u8).collect();
+        exact += u64::from(reassembler::script(&octets));
+    }
+    assert!(exact > scripts / 2, "only {exact} of {scripts} scripts within what a meter holds");
+    println!("seen: {exact} of {scripts} scripts of segments of which every TPDU was found");
 }
