@@ -1,6 +1,6 @@
 //! The corpus of the fuzzers, replayed: what once was a seed or a find stays read.
 
-use crate::{entry, seeds};
+use crate::{entry, kernel, seeds};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -8,10 +8,10 @@ fn folder(target: &str) -> PathBuf {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus")).join(target)
 }
 
-/// The seeds are in the corpus as [`seeds::all`] makes them; `BLESS=1` writes them there.
+/// The seeds are in the corpus as [`seeds`] makes them; `BLESS=1` writes them there.
 #[test]
 fn the_corpus_begins_with_the_seeds() {
-    for seed in seeds::all() {
+    for seed in seeds::all().into_iter().chain(seeds::filters()) {
         let path = folder(seed.target).join(seed.name);
         if std::env::var_os("BLESS").is_some() {
             fs::create_dir_all(folder(seed.target)).unwrap();
@@ -25,11 +25,15 @@ fn the_corpus_begins_with_the_seeds() {
 #[test]
 fn every_file_of_the_corpus_keeps_its_claims() {
     type Entry = fn(&[u8]);
-    let targets: [(&str, Entry); 4] = [
+    let filter = |octets: &[u8]| {
+        kernel::script(octets);
+    };
+    let targets: [(&str, Entry); 5] = [
         ("dissect", entry::frame),
         ("round_trip", entry::round_trip),
         ("capture_file", entry::file),
         ("tpkt", entry::tpkt),
+        ("filter", filter),
     ];
     for (target, entry) in targets {
         let mut files = 0;

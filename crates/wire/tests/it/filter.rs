@@ -1,75 +1,13 @@
 //! What the kernel's program drops, a whole reading of the frame drops too: on the shared captures,
-//! on changed seeds, with filters put together at random. The program is run by an interpreter of
-//! its own, after Linux's `filter.txt`.
+//! on changed seeds, with filters put together at random.
 
+use crate::kernel::{self, judge};
 use crate::{captures, seeds};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use wire::dissect::Link;
 use wire::filter::{Filter, Instruction};
-
-/// What stands beside a frame: the VLAN tag that was taken out.
-type Taken = Option<u16>;
-
-/// What a program returns for a frame; reading beyond it ends with 0, as in the kernel.
-fn run(program: &[Instruction], frame: &[u8], taken: Taken) -> u32 {
-    let (mut a, mut x, mut memory) = (0_u32, 0_u32, [0_u32; 16]);
-    let mut at = 0;
-    let load = |place: u32, octets: usize| {
-        let place = place as usize;
-        let octets = frame.get(place..place.checked_add(octets)?)?;
-        Some(octets.iter().fold(0, |value, octet| value << 8 | u32::from(*octet)))
-    };
-    loop {
-        let Instruction { code, jump_true, jump_false, operand: k } = program[at];
-        at += 1;
-        let mut jump = |holds: bool| at += usize::from(if holds { jump_true } else { jump_false });
-        let loaded = match code {
-            0x20 if k == 0xFFFF_F000 + 44 => Some(taken.map_or(0, u32::from)),
-            0x20 if k == 0xFFFF_F000 + 48 => Some(u32::from(taken.is_some())),
-            0x20 => load(k, 4),
-            0x28 => load(k, 2),
-            0x40 => load(x + k, 4),
-            0x48 => load(x + k, 2),
-            0x50 => load(x + k, 1),
-            0x80 => Some(frame.len() as u32),
-            0x60 => Some(memory[k as usize]),
-            0x00 => Some(k),
-            0x04 => Some(a.wrapping_add(k)),
-            0x0C => Some(a.wrapping_add(x)),
-            0x54 => Some(a & k),
-            0x64 => Some(a << k),
-            0x74 => Some(a >> k),
-            _ => Some(a),
-        };
-        let Some(value) = loaded else { return 0 };
-        a = value;
-        match code {
-            0x01 => x = k,
-            0x61 => x = memory[k as usize],
-            0x02 => memory[k as usize] = a,
-            0x03 => memory[k as usize] = x,
-            0x07 => x = a,
-            0x05 => at += k as usize,
-            0x15 => jump(a == k),
-            0x35 => jump(a >= k),
-            0x3D => jump(a >= x),
-            0x06 => return k,
-            0x20 | 0x28 | 0x40 | 0x48 | 0x50 | 0x80 | 0x60 | 0x00 | 0x04 | 0x0C | 0x54 | 0x64
-            | 0x74 => {}
-            _ => panic!("no instruction: {code:#x}"),
-        }
-    }
-}
-
-/// The frame as a kernel shows it that takes the outer tag out, and that tag.
-fn taken_out(octets: &[u8]) -> Option<(Vec<u8>, u16)> {
-    let (addresses, rest) = octets.split_at_checked(12)?;
-    let ([high, low, tag @ ..], rest) = rest.split_first_chunk::<4>()?;
-    let is_tag = [0x8100, 0x88A8].contains(&u16::from_be_bytes([*high, *low]));
-    is_tag.then(|| ([addresses, rest].concat(), u16::from_be_bytes(*tag)))
-}
 
 /// Filters that are about what the captures hold.
 const FILTERS: [&str; 24] = [
@@ -98,26 +36,6 @@ const FILTERS: [&str; 24] = [
     "from 02:00:00:00:00:01 and not tpdu ak",
     "not (host 02:00:00:00:00:01 or tcp) or vlan 7 and port 102",
 ];
-
-/// Whether the whole reading keeps a frame, and whether the program does; says so where it must not
-/// be.
-#[track_caller]
-fn judge(
-    text: &str,
-    filter: &Filter,
-    program: &[Instruction],
-    octets: &[u8],
-    original: usize,
-) -> [bool; 2] {
-    let wanted = filter.matches(Link::Ethernet, octets, original);
-    let kept = run(program, octets, None) > 0;
-    assert!(kept || !wanted, "{text}: dropped {octets:02x?}");
-    if let Some((octets, tag)) = taken_out(octets) {
-        let kept = run(program, &octets, Some(tag)) > 0;
-        assert!(kept || !wanted, "{text}: dropped {octets:02x?} and its tag {tag:04x}");
-    }
-    [wanted, kept]
-}
 
 #[test]
 fn the_program_keeps_every_frame_of_the_captures_that_the_filter_wants() {
@@ -266,16 +184,45 @@ proptest! {
 #[test]
 fn no_program_is_longer_than_the_kernel_takes_nor_jumps_back() {
     for text in FILTERS {
+        kernel::check(&text.parse::<Filter>().unwrap().program(256));
+    }
+}
+
+#[test]
+fn long_filters_become_programs_that_the_kernel_takes() {
+    let mut decide = 0;
+    for conditions in [1, 10, 50, 100, 200, 340] {
+        let text = vec!["port 102"; conditions].join(" or ");
         let program = text.parse::<Filter>().unwrap().program(256);
-        assert!(program.len() <= 4_096 && program.last().is_some_and(|last| last.code == 6));
-        // Every jump is a count of instructions ahead, so within the program is all there is to ask.
-        for (place, step) in program.iter().enumerate() {
-            let far = if step.code == 5 { step.operand as usize } else { 0 };
-            let near = usize::from(step.jump_true.max(step.jump_false));
-            assert!(
-                place + 1 + far.max(near) < program.len() + usize::from(step.code == 6),
-                "{text}"
-            );
+        kernel::check(&program);
+        decide += usize::from(program.len() > 1);
+    }
+    assert!((2..6).contains(&decide), "{decide} of 6 decide anything");
+}
+
+#[test]
+fn texts_that_are_made_at_random_say_what_is_wrong_or_what_they_mean() {
+    // Words of the language mostly, so that some of the texts are filters.
+    let mut state = 1_u32;
+    let mut below = |bound: usize| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 16) as usize % bound
+    };
+    let words = ["host", "10.0.0.1", "(", ")", "not", "and", "or", "!", "port", "102", "from"];
+    let more =
+        ["to", "nsap", "49*", "class", "4", "tpdu", "dt", "vlan", "7", "llc", "\u{e9}\u{df}"];
+    let (mut filters, mut others) = (0, 0);
+    for _ in 0..20_000 {
+        let mut script = seeds::all()[below(30)].octets.clone();
+        let front: Vec<&str> =
+            (0..below(9)).map(|_| *words.iter().chain(&more).nth(below(22)).unwrap()).collect();
+        let text = front.join([" ", "", "  "][below(3)]);
+        script.splice(0..0, text.bytes().chain([0]));
+        match kernel::script(&script) {
+            true => filters += 1,
+            false => others += 1,
         }
     }
+    assert!(filters > 1_000 && others > 1_000, "{filters} filters and {others} other texts");
+    println!("seen: {filters} filters and {others} other texts made at random");
 }

@@ -7,6 +7,7 @@ mod cut;
 mod entry;
 mod filter;
 mod hostile;
+mod kernel;
 mod round_trip;
 mod seeds;
 mod tshark;

@@ -149,6 +149,30 @@ const BIG_ENDIAN_NEXT: &str = "0a0d0d0a 0000001c 1a2b3c4d 0001 0000 ffffffffffff
                                02000000 00000024 \
                                00000003 00000014 00000003 02000000 00000014";
 
+/// Filters, each with a frame behind it, for the fuzzer of their language.
+pub(crate) fn filters() -> Vec<Seed> {
+    let dt = tpdu_frame("dt");
+    let tcp = all().into_iter().find(|seed| seed.name == "ipv6-tcp-tpkt");
+    let tcp = tcp.expect("a segment with a packet in it").octets;
+    let tagged = lan(&[0x81, 0, 0, 7], &ui(&inactive(&hex("04f0020280"))));
+    [
+        ("stations", "from 02:00:00:00:00:01 and not tpdu ak", &dt),
+        ("numbers", "class 4 or port 102 or vlan 7", &tagged),
+        ("nested", "!(host 10.0.0.1 or (tcp and not ip)) llc", &dt),
+        ("addresses", "to host fe80::1 || from nsap 49*", &tcp),
+        ("ends", "to port 102 && from nsap 490001", &tcp),
+        ("nothing", "", &dt),
+        ("unclosed", "not ( iso", &dt),
+        ("no-number", "port ten", &tcp),
+    ]
+    .map(|(name, text, frame)| Seed {
+        target: "filter",
+        name,
+        octets: [text.as_bytes(), &[0], frame].concat(),
+    })
+    .into()
+}
+
 fn inactive(nsdu: &[u8]) -> Vec<u8> {
     [&[clnp::INACTIVE], nsdu].concat()
 }
