@@ -96,6 +96,10 @@ fn reassembler_seeds() -> Vec<(&'static str, Vec<u8>)> {
         ("late", reassembled(77, &late)),
         ("numbers-begin-anew", reassembled(u32::MAX - 700, &[&overtaken[..], &again].concat())),
         ("all-at-once", reassembled(0, &[])),
+        (
+            "clock-put-back",
+            reassembled(5, &[[0x7F; 9], [0, 2, 0x77, 0x19, 2, 0x7F, 1, 2, 6]].concat()),
+        ),
     ]
 }
 

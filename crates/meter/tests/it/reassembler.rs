@@ -18,6 +18,8 @@ const SEGMENTS: usize = 64;
 const OCTETS: usize = 1 << 16;
 /// Both directions, with the segment that is one too many.
 const HELD_OCTETS: usize = 2 * (OCTETS + 2_000);
+/// When the first frame passes: what is earlier is left out, as it lies before the first interval.
+const ORIGIN_NANOS: u64 = 1_000_000_000;
 /// From host 1 to host 2, and back.
 const THERE: u8 = 0b1001;
 const BACK: u8 = 0b0110;
@@ -66,7 +68,7 @@ impl Wire {
         let mut wire = Self {
             meter: Meter::new(Settings::every(Duration::from_secs(3_600))),
             remarks: Remarks::default(),
-            nanos: 1_000_000_000,
+            nanos: ORIGIN_NANOS,
             stream,
             first,
             sent: 0,
@@ -149,7 +151,9 @@ impl Wire {
                 self.pass(start..end.max(start));
             }
             6 => self.acknowledge(),
-            7 if value < 16 => self.nanos = self.nanos.saturating_sub(value as u64 * 1_000_000),
+            7 if value < 16 => {
+                self.nanos = (self.nanos - value as u64 * 1_000_000).max(ORIGIN_NANOS);
+            }
             7 => self.nanos += value as u64 * 100_000_000,
             _ => {}
         }
