@@ -69,6 +69,13 @@ impl Connection {
         self.state == State::Open
     }
 
+    /// The third part of the handshake has done what it does: what the user handed over since it accepted
+    /// goes out, expedited data first.
+    pub(in crate::tp4) fn begin(&mut self, cx: &mut Context<'_>) {
+        self.send_expedited(cx);
+        self.transmit(cx);
+    }
+
     /// A DT came in.
     pub(in crate::tp4) fn dt(&mut self, cx: &mut Context<'_>, dt: Arrived, octets: Bytes) {
         let Arrived { number, end_of_tsdu: end, acknowledgement_requested } = dt;

@@ -123,8 +123,12 @@ impl Entity {
     #[inline]
     pub(super) fn data(&mut self, now: Instant, passed: Passed, octets: Bytes) {
         self.with(now, passed.slot, |connection, cx| {
+            let completes = connection.state == State::CcSent;
             cx.counters.frozen_reference += u64::from(connection.state == State::Frozen);
             connection.dt(cx, passed.dt, octets);
+            if completes {
+                connection.begin(cx);
+            }
         });
     }
 
@@ -362,6 +366,7 @@ fn act(
     pdu: &Pdu<'_>,
     data: impl FnOnce() -> Bytes,
 ) {
+    let completes = connection.state == State::CcSent;
     match pdu {
         Pdu::Ak(ak) => connection.ak(cx, ak),
         Pdu::Ed(ed) => connection.ed(cx, ed, data()),
@@ -377,5 +382,8 @@ fn act(
         Pdu::Er(_) => connection.ended(cx, Event::ErReceived, Reason::ProtocolError),
         // An RJ is a protocol error in class 4; a CR and a DT have ways of their own.
         Pdu::Rj(_) | Pdu::Cr(_) | Pdu::Dt(_) => {}
+    }
+    if completes {
+        connection.begin(cx);
     }
 }
