@@ -131,7 +131,7 @@ impl Connection {
         let when = self.acknowledgement(cx.params).when(every, self.unacknowledged, requested);
         if when == When::Now || self.receive.is_closed() {
             self.send_ak(cx);
-        } else if self.unacknowledged > 0 && !self.a.is_running() {
+        } else if !self.a.is_running() {
             self.a.start(cx.now + cx.params.acknowledgement_delay);
         }
     }

@@ -287,9 +287,6 @@ impl Connection {
     /// A DR, DC or ER came in.
     pub(super) fn ended(&mut self, cx: &mut Context<'_>, event: Event, reason: Reason) {
         self.heard = cx.now;
-        if self.state == State::CrSent && event == Event::ErReceived {
-            (self.kept, self.kept_below) = (None, false);
-        }
         self.step(cx, event, Cause::Told(reason));
     }
 
