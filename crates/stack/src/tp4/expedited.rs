@@ -111,6 +111,7 @@ impl Expedited {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wire::time::Instant;
 
     #[test]
     fn one_ed_is_under_way_at_a_time_and_numbers_start_at_zero() {
@@ -125,6 +126,31 @@ mod tests {
         assert!(!expedited.acknowledge(1), "never sent");
         assert!(expedited.acknowledge(0) && !expedited.acknowledge(0));
         assert_eq!(expedited.take_new().map(|(number, _)| number), Some(1));
+    }
+
+    #[test]
+    fn an_ea_before_any_ed_is_for_nothing() {
+        let mut expedited = Expedited::new(128);
+        assert!(!expedited.acknowledge(0));
+        assert!(expedited.queue(&Bytes::from_static(b"x")));
+        assert!(!expedited.acknowledge(0), "it waits still");
+        assert_eq!(expedited.take_new().map(|(number, _)| number), Some(0));
+    }
+
+    #[test]
+    fn only_the_ed_under_way_has_its_t1_wait_and_begin() {
+        let mut expedited = Expedited::new(128);
+        assert!(expedited.queue(&Bytes::from_static(b"x")));
+        expedited.set_below(0);
+        assert!(!expedited.left_station(0), "nothing has been sent");
+        expedited.take_new();
+        expedited.t1.start(Instant::from_nanos(5));
+        expedited.set_below(1);
+        assert!(expedited.t1.is_running(), "that is another ED");
+        expedited.set_below(0);
+        assert!(!expedited.t1.is_running());
+        assert!(!expedited.left_station(1));
+        assert!(expedited.left_station(0) && !expedited.left_station(0), "once for each copy");
     }
 
     #[test]

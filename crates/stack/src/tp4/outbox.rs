@@ -268,6 +268,11 @@ mod tests {
         assert_eq!(nsdus(&[(1, &ak(1), 0), (1, &ak(2), 0), (1, &ak(1), 0)], 100), 2);
         assert_eq!(nsdus(&[(1, &dt(1), 0), (1, &ak(2), 0)], 100), 2, "a DT comes last");
         assert_eq!(nsdus(&[(1, &ak(1), 0), (2, &ak(2), 0)], 100), 2, "two stations");
+        assert_eq!(
+            nsdus(&[(1, &[], 9), (1, &ak(2), 0)], 100),
+            2,
+            "a CC has its octets in one piece"
+        );
     }
 
     #[test]

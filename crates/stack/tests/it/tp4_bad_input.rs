@@ -2,9 +2,9 @@
 
 use crate::lone::{Lone, PEER, connect, hex, station};
 use bytes::Bytes;
-use stack::tp4::{Params, Request, State};
+use stack::tp4::{Entity, Params, Request, State};
 use wire::checksum::Fletcher;
-use wire::tp::{Kind, Parameter};
+use wire::tp::{Kind, Parameter, seal};
 
 fn cr(class: u8, parameters: &[Parameter<'_>], data: &[u8]) -> Vec<u8> {
     connect(Kind::Cr, [0, PEER], class, parameters, data)
@@ -150,7 +150,9 @@ fn unknown_and_foreign_references_are_answered_as_the_standard_says() {
     assert_eq!(lone.hear(&hex("06 80 0001 0999 80")), ["TP DC 0x0001>0x0999 checksum"]);
     assert_eq!(lone.hear(&hex("06 d8 0001 0999 40")), ["TP DR 0x0001>0x0999 reason=132 checksum"]);
     assert_eq!(lone.entity.state(lone.endpoint.unwrap()), State::Open, "none of it did harm");
-    assert_eq!(lone.entity.counters().unknown_reference, 11);
+    let counters = lone.entity.counters();
+    assert_eq!(counters.unknown_reference, 11);
+    assert_eq!((counters.sent[Kind::Dc as usize], counters.sent[Kind::Dr as usize]), (3, 2));
 }
 
 #[test]
@@ -263,4 +265,87 @@ fn references_go_round_before_one_comes_back() {
         lone.pass(5_000);
     }
     assert_eq!(seen, ["0x0001", "0x0002", "0x0003", "0x0004", "0x0005"]);
+}
+
+#[test]
+fn references_start_over_with_the_first_that_is_free() {
+    let mut lone = Lone::new(Params::lan());
+    lone.entity = Entity::new(Params::lan(), 0xFFFE);
+    let mut seen = Vec::new();
+    for _ in 0..3 {
+        let endpoint = lone.entity.endpoint();
+        let (called, calling, data) = (Bytes::new(), Bytes::new(), Bytes::new());
+        let peer = station(1);
+        let lines = lone.request(Request::Connect { endpoint, peer, called, calling, data });
+        seen.push(lines[0][6..12].to_owned());
+    }
+    // Zero is nobody's.
+    assert_eq!(seen, ["0xffff", "0x0001", "0x0002"]);
+}
+
+#[test]
+fn a_cr_has_at_most_128_octets() {
+    // ISO 8073 6.5.4: 7 and 4 of the checksum, 2 and 50 of one TSAP-ID, 2 and 63 of the other.
+    let longest = |octets| vec![b'x'; octets];
+    for (octets, accepted) in [(63, true), (64, false)] {
+        let (called, calling) = (longest(50), longest(octets));
+        let parameters = [Parameter::CalledTsap(&called), Parameter::CallingTsap(&calling)];
+        let mut lone = Lone::new(Params::lan());
+        let lines = lone.hear(&cr(0x40, &parameters, b""));
+        assert_eq!(lines[0] == "Connect", accepted, "{lines:?}");
+        let counters = lone.entity.counters();
+        assert_eq!(counters.protocol_errors, u64::from(!accepted));
+        assert_eq!(counters.received[Kind::Cr as usize], u64::from(accepted));
+    }
+}
+
+#[test]
+fn a_malformed_tpdu_is_answered_where_its_checksum_shows_that_it_was_sent_so() {
+    // ISO 8073 6.17.3, 6.22.3. A CR whose last parameter ends behind it: 4 octets of checksum, then C0.
+    let malformed = |tpdu: &str, at: usize| {
+        let mut octets = hex(tpdu);
+        seal(&mut octets, at, b"");
+        octets
+    };
+    let mut lone = Lone::new(Params::lan());
+    let mut octets = malformed("0d e0 0000 0707 40 c3 02 0000 c0 05 0a", 9);
+    assert_eq!(lone.hear(&octets), ["TP DR 0x0000>0x0707 reason=138 checksum"]);
+    octets[6] ^= 1;
+    assert_eq!(lone.hear(&octets), NOTHING, "it was damaged");
+    assert_eq!(lone.entity.counters().malformed, 2);
+    // An AK in the extended format likewise, where the checksum was agreed on.
+    lone.hear(&cr(0x42, &[Parameter::AdditionalOptions(0)], b""));
+    let mut octets = malformed("10 60 0001 00000000 0008 c3 02 0000 8a 05 00", 12);
+    let er = lone.hear(&octets);
+    assert!(er[0].starts_with("TP ER 0x0707 cause=3"), "{er:?}");
+    octets[8] ^= 1;
+    assert_eq!(lone.hear(&octets), NOTHING, "it was damaged");
+    assert_eq!(lone.entity.counters().malformed, 4);
+}
+
+#[test]
+fn what_comes_in_is_counted_by_its_kind() {
+    let mut lone = Lone::open(Params { expedited: true, ..Params::lan() });
+    let tpdus = ["04 f0 0001 80 41", "04 10 0001 80 42", "04 68 0001 00", "04 20 0001 05"];
+    for tpdu in tpdus {
+        lone.hear(&hex(tpdu));
+    }
+    // The CR came again, and the handshake ended with an AK.
+    lone.hear(&cr(0x40, &[], b""));
+    lone.hear(&hex("06 80 0001 0707 80"));
+    let counters = lone.entity.counters();
+    let counted = [Kind::Cr, Kind::Dt, Kind::Ed, Kind::Ak, Kind::Ea, Kind::Dr]
+        .map(|kind| counters.received[kind as usize]);
+    assert_eq!(counted, [2, 1, 1, 2, 1, 1]);
+}
+
+#[test]
+fn no_timer_runs_while_the_user_thinks_it_over() {
+    // ISO 8073 12.2.2.2 b 2: the peer's T1 looks after the CR.
+    use stack::machine::Machine;
+    let mut entity = Entity::new(Params::lan(), 0);
+    let packet = Bytes::from(cr(0x40, &[], b"")).into();
+    entity.receive(wire::time::Instant::ZERO, stack::tp4::Nsdu { peer: station(1), packet });
+    assert_eq!(entity.connections(), 1);
+    assert_eq!(entity.deadline(), None);
 }

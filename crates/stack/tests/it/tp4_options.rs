@@ -46,7 +46,8 @@ fn an_ed_is_sent_again_with_the_same_octets_and_given_up_like_a_dt() {
     let lines = lone.pass(100 + 2_000 + 499);
     assert!(lines.iter().all(|line| line.starts_with("TP AK")), "{lines:?}");
     assert!(lone.pass(1).contains(&"Disconnect: data not acknowledged".to_owned()));
-    assert_eq!(lone.entity.counters().expedited_again, 7);
+    let counters = lone.entity.counters();
+    assert_eq!((counters.expedited_again, counters.t1, counters.gave_up), (7, 7, 1));
 }
 
 #[test]
@@ -351,4 +352,57 @@ fn what_is_sent_is_big_endian_and_only_dt_and_ed_set_the_top_bit() {
     lone.hear(&closed);
     let confirmed = "17 60 0707 00000000 00ff 8a0200018c080000000000050000";
     assert_eq!(lone.hear(&closed), [confirmed]);
+}
+
+#[test]
+fn a_user_hears_when_so_many_octets_have_room_as_it_waits_for() {
+    let mut lone = Lone::open(Params { queue_octets: 100, ..Params::lan() });
+    (0..8).for_each(|_| drop(lone.send(b"x")));
+    for _ in 0..6 {
+        assert_eq!(lone.send(b"0123456789"), NOTHING, "eight are outstanding");
+    }
+    let endpoint = lone.endpoint.unwrap();
+    assert_eq!(lone.entity.room(endpoint), 40);
+    // 30 octets may wait then; each AK lets ten of the 60 go.
+    lone.entity.wait_for_room(endpoint, 70);
+    for next in 1..3 {
+        assert_eq!(lone.hear(&ak(next, 8)).len(), 1, "{next}");
+    }
+    assert_eq!(lone.hear(&ak(3, 8)), ["TP DT 0x0707 nr=10 eot 10 octets", "Ready"]);
+    assert_eq!(lone.hear(&ak(4, 8)).len(), 1, "it is said once");
+    // An endpoint of a connection that is gone stands for no other.
+    lone.hear(&hex("06 80 0001 0707 80"));
+    lone.pass(5_000);
+    let options = [Parameter::TpduSize(10), Parameter::AdditionalOptions(0x03)];
+    lone.hear(&connect(Kind::Cr, [0, PEER], 0x40, &options, b""));
+    lone.entity.wait_for_room(endpoint, 10);
+    assert_eq!(lone.hear(&hex("04 68 0002 00")), ["Established"]);
+}
+
+#[test]
+fn a_stale_or_used_endpoint_connects_nothing() {
+    let mut lone = Lone::new(Params::lan());
+    let endpoint = lone.entity.endpoint();
+    let (called, calling, data) = (Bytes::new(), Bytes::new(), Bytes::new());
+    let peer = crate::lone::station(1);
+    let request = Request::Connect { endpoint, peer, called, calling, data };
+    assert_eq!(lone.request(request.clone()).len(), 1);
+    assert_eq!(lone.request(request.clone()), NOTHING, "it has its connection");
+    assert_eq!(lone.entity.connections(), 1);
+    // The CR is refused and its reference thaws.
+    lone.hear(&hex("06 80 0001 0000 80"));
+    lone.pass(5_000);
+    assert_eq!(lone.entity.connections(), 0);
+    assert_eq!(lone.request(request), NOTHING, "it had its connection");
+}
+
+#[test]
+fn numbers_that_start_over_are_counted() {
+    let mut lone = Lone::open(Params { nsdu_lifetime: Duration::ZERO, ..Params::lan() });
+    for number in 0..128_u8 {
+        assert_eq!(lone.entity.counters().sequence_wraps, 0, "{number}");
+        lone.send(b"x");
+        lone.hear(&ak((number + 1) % 128, 8));
+    }
+    assert_eq!(lone.entity.counters().sequence_wraps, 1);
 }

@@ -4,7 +4,8 @@ use bytes::Bytes;
 use core::time::Duration;
 use stack::machine::{Machine, Output};
 use stack::tp4::{
-    Address, Credit, Endpoint, Entity, Indication, Nsdu, Params, Reason, Request, State,
+    Acknowledgement, Address, Credit, Endpoint, Entity, Indication, Nsdu, Params, Reason, Request,
+    State,
 };
 use std::collections::BTreeMap;
 use wire::addr::Mac;
@@ -327,4 +328,36 @@ fn a_full_queue_hands_the_tsdu_back_and_says_when_there_is_room() {
     pair.run(Duration::from_secs(1));
     assert!(pair.told[0].contains(&Indication::Ready { endpoint }));
     assert_eq!(pair.received(1), [tsdu]);
+}
+
+#[test]
+fn expedited_data_arrives_with_its_header_apart_from_it() {
+    let params = Params { expedited: true, ..Params::lan() };
+    let mut pair = Pair::new(&params, nothing_lost);
+    let endpoint = pair.connect();
+    pair.run(Duration::from_millis(1));
+    let data = Bytes::from_static(b"0123456789abcdef");
+    pair.request(0, Request::Expedited { endpoint, data: data.clone() });
+    pair.run(Duration::from_millis(2));
+    let endpoint = pair.accepted();
+    assert!(pair.told[1].contains(&Indication::Expedited { endpoint, data }));
+}
+
+#[test]
+fn the_checksum_of_an_ak_stops_where_the_dt_behind_it_begins() {
+    // ISO 8073 6.4.2, 6.17.3: the user data of the NSDU is the DT's alone.
+    let acknowledgement = Acknowledgement::Each;
+    let params = Params { concatenate: true, acknowledgement, ..Params::lan() };
+    let mut pair = Pair::new(&params, nothing_lost);
+    let endpoint = pair.connect();
+    pair.run(Duration::from_millis(1));
+    pair.request(0, Request::Data { endpoint, tsdu: Bytes::from_static(b"there") });
+    let (_, (_, packet)) = pair.under_way.pop_first().unwrap();
+    pair.entities[1].receive(pair.now, Nsdu { peer: address(0), packet });
+    let back = Request::Data { endpoint: pair.accepted(), tsdu: Bytes::from_static(b"back") };
+    pair.request(1, back);
+    pair.run(Duration::from_millis(2));
+    assert_eq!(pair.entities[1].counters().concatenated, 1);
+    assert_eq!(pair.entities[0].counters().bad_checksum, 0);
+    assert_eq!(pair.received(0), [b"back"]);
 }

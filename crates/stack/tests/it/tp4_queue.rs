@@ -27,6 +27,7 @@ fn t1_of_a_dt_begins_when_it_leaves_the_station_or_where_nobody_says_when_at_onc
     assert!(lone.pass(99).is_empty());
     assert_eq!(lone.pass(1), ["TP DT 0x0707 nr=0 eot 1 octets"]);
     assert!(lone.pass(1_000).is_empty(), "the copy queues as well");
+    assert_eq!(lone.entity.counters().t1, 1, "it ran for the first copy alone");
 
     let mut lone = Lone::open(params());
     lone.send(b"x");
@@ -125,4 +126,45 @@ fn a_round_trip_does_not_contain_the_time_in_the_queue() {
     // 8 ms + 4 x 4 ms, and the peer, who says nothing of A_R, takes none.
     assert!(lone.pass(23).is_empty());
     assert_eq!(lone.pass(1).len(), 1);
+}
+
+#[test]
+fn t1_runs_from_when_the_oldest_dt_left_and_no_later_one() {
+    let mut lone = queueing(params());
+    lone.send(b"x");
+    lone.send(b"y");
+    lone.leaves();
+    lone.pass(50);
+    lone.leaves();
+    assert!(lone.pass(49).is_empty());
+    assert_eq!(lone.pass(1), ["TP DT 0x0707 nr=0 eot 1 octets"]);
+}
+
+#[test]
+fn a_cr_that_leaves_does_not_begin_the_t1_of_the_dr_behind_it() {
+    let mut lone = Lone::new(params());
+    lone.queues = true;
+    let endpoint = lone.entity.endpoint();
+    let (called, calling, data) = (Bytes::new(), Bytes::new(), Bytes::new());
+    let peer = station(1);
+    lone.request(Request::Connect { endpoint, peer, called, calling, data });
+    let dr = lone.request(Request::Disconnect { endpoint, reason: 128 });
+    lone.leaves();
+    assert!(lone.pass(1_000).is_empty());
+    lone.leaves();
+    assert_eq!(lone.pass(100), dr);
+}
+
+#[test]
+fn an_old_copy_of_an_ed_that_leaves_does_not_begin_the_t1_of_the_next() {
+    let mut lone = queueing(params());
+    lone.expedite(b"a");
+    lone.leaves();
+    assert_eq!(lone.pass(100).len(), 1, "sent again");
+    lone.expedite(b"b");
+    assert_eq!(lone.hear(&hex("04 20 0001 00")), ["TP ED 0x0707 nr=1 1 octets"]);
+    lone.leaves();
+    assert!(lone.pass(1_000).is_empty());
+    lone.leaves();
+    assert_eq!(lone.pass(100), ["TP ED 0x0707 nr=1 1 octets"]);
 }

@@ -95,6 +95,9 @@ mod tests {
         trips.learn(ms(8));
         // The deviation is 4 x 3/4: 8 + 4 x 3 + 10.
         assert_eq!(t1(&trips), ms(30));
+        trips.learn(ms(16));
+        // The error is 8: a mean of 7 + 2, a deviation of 2.25 + 2, and 10.
+        assert_eq!(t1(&trips), ms(9 + 17 + 10));
     }
 
     #[test]

@@ -27,6 +27,33 @@ fn no_more_is_sent_than_there_is_credit_for() {
 }
 
 #[test]
+fn a_window_is_blocked_where_something_waits_that_credit_does_not_allow() {
+    let mut window = SendWindow::new(128, 1);
+    assert!(!window.is_blocked(), "nothing waits");
+    for blocked in [false, true] {
+        window.queue(Bytes::from_static(b"tsdu"));
+        numbers(&mut window);
+        assert_eq!(window.is_blocked(), blocked);
+    }
+    let mut window = send_window(0);
+    assert!(window.is_blocked());
+    window.open(128, 1, 1_000);
+    assert!(!window.is_blocked(), "it may be sent");
+}
+
+#[test]
+fn the_last_that_credit_allows_and_the_last_there_is_are_last() {
+    let mut window = send_window(3);
+    for last in [false, false, true] {
+        assert_eq!(window.next_is_last(1_000), last);
+        window.take_new(Instant::ZERO, 1_000);
+    }
+    let mut window = SendWindow::new(128, 9);
+    window.queue(Bytes::from_static(b"tsdu"));
+    assert!(window.next_is_last(4) && !window.next_is_last(3));
+}
+
+#[test]
 fn only_a_dt_sent_once_and_after_all_others_covered_tells_of_the_round_trip() {
     let at = Instant::from_nanos;
     let trips = |again: &[usize], cover: &[u32]| {
@@ -55,8 +82,11 @@ fn numbers_start_over_after_the_modulus() {
     while sent.len() < 150 {
         let new = numbers(&mut window);
         let next = new.last().map_or(0, |last| (last + 1) % 128);
+        let count = new.len() as u32;
         sent.extend(new);
         window.acknowledge(next, 0, 15);
+        // 15 a time: the ninth begins with 120 and ends with 6.
+        assert_eq!(window.wrapped(count), next == 7, "{next}");
     }
     assert_eq!(sent[126..131], [126, 127, 0, 1, 2]);
 }
@@ -102,6 +132,51 @@ fn a_dt_sent_again_keeps_its_own_number_from_coming_back() {
 }
 
 #[test]
+fn numbers_start_over_where_the_first_of_them_is_acknowledged_and_not_after() {
+    let mut window = send_window(1);
+    for next in (1..128).chain([0, 1]) {
+        window.take_new(Instant::ZERO, 10);
+        window.acknowledge(next, 0, 1);
+        assert_eq!(window.wrapped(1), next == 0, "{next}");
+    }
+}
+
+#[test]
+fn a_dt_that_leaves_late_keeps_its_number_from_coming_back() {
+    let lifetime = Duration::from_secs(1);
+    let at = |seconds: u64| Instant::from_nanos(seconds * 1_000_000_000);
+    let mut window = send_window(15);
+    window.take_new(at(0), 10);
+    window.take_new(at(1), 10);
+    window.set_below(1);
+    assert_eq!(window.left_station(1, at(50)), Some(1));
+    for number in 2..113 {
+        window.acknowledge(number - 1, 0, 15);
+        window.take_new(at(60), 10);
+    }
+    assert_eq!(window.reusable_at(lifetime), Some(at(1)), "number 0 was sent at 0");
+    window.acknowledge(113, 0, 15);
+    window.take_new(at(61), 10);
+    assert_eq!(window.reusable_at(lifetime), Some(at(51)), "number 1 left at 50");
+}
+
+#[test]
+fn a_window_that_rests_remembers_numbers_until_no_old_dt_can_live() {
+    let lifetime = Duration::from_secs(1);
+    let at = |seconds: u64| Instant::from_nanos(seconds * 1_000_000_000);
+    let mut window = SendWindow::new(128, 15);
+    for number in 0..113 {
+        window.queue(Bytes::from_static(b"tsdu"));
+        window.take_new(at(5), 10);
+        window.acknowledge(number + 1, 0, 15);
+    }
+    window.rest(at(5), lifetime);
+    assert_eq!(window.reusable_at(lifetime), Some(at(6)));
+    window.rest(at(6), lifetime);
+    assert_eq!(window.reusable_at(lifetime), None);
+}
+
+#[test]
 fn acks_out_of_sequence_change_nothing() {
     let mut window = send_window(8);
     assert_eq!(numbers(&mut window).len(), 8);
@@ -140,10 +215,16 @@ fn an_ak_that_opens_or_repeats_is_news_and_one_that_acknowledges_is_not() {
     assert_eq!(news(&mut window, 3, 0, 3), News::None);
     assert_eq!(news(&mut window, 3, 0, 3), News::Duplicate, "what was reduced is not made up for");
     assert_eq!(news(&mut window, 3, 0, 6), News::Opened, "12.2.3.9 c");
+    assert_eq!(news(&mut window, 3, 0, 6), News::Duplicate, "the peer repeats it until it hears");
     assert_eq!(news(&mut window, 4, 0, 5), News::None);
     assert_eq!(news(&mut window, 4, 0, 5), News::None, "at 9 again");
     assert_eq!(news(&mut window, 5, 0, 0), News::None);
     assert_eq!(news(&mut window, 5, 0, 1), News::Opened, "12.2.3.9 b: it had been closed");
+    assert_eq!(
+        news(&mut window, 6, 0, 1),
+        News::None,
+        "it acknowledges, though it repeats the credit"
+    );
 }
 
 #[test]
@@ -159,6 +240,20 @@ fn what_is_retained_is_bounded_whatever_credit_the_peer_gives() {
     let sent =
         std::iter::from_fn(|| window.take_new(Instant::ZERO, 30).map(|segment| segment.number));
     assert_eq!(sent.count(), 4, "what is acknowledged is not retained");
+    window.acknowledge(5, 0, 65_535);
+    let sent =
+        std::iter::from_fn(|| window.take_new(Instant::ZERO, 30).map(|segment| segment.number));
+    assert_eq!(sent.count(), 1, "90 octets are left, and one piece more is sent");
+}
+
+#[test]
+fn what_fills_the_octets_that_may_be_retained_is_the_last() {
+    let mut window = SendWindow::new(1 << 31, 0);
+    window.open(1 << 31, 65_535, 100);
+    window.queue(Bytes::from_static(&[7; 1_000]));
+    let sent =
+        std::iter::from_fn(|| window.take_new(Instant::ZERO, 50).map(|segment| segment.number));
+    assert_eq!(sent.count(), 2);
 }
 
 #[test]
