@@ -254,6 +254,16 @@ mod tests {
     }
 
     #[test]
+    fn a_wrong_length_is_seen_at_its_last_octet_and_not_waited_for() {
+        let mut reassembler = Reassembler::new();
+        reassembler.push(&[3, 0, 0]);
+        assert_eq!(reassembler.take_tpdu(), Ok(None));
+        reassembler.push(&[6]);
+        let fault = Malformed { field: "TPKT length", offset: 2 };
+        assert_eq!(reassembler.take_tpdu(), Err(fault));
+    }
+
+    #[test]
     fn a_wrong_version_is_seen_at_its_octet_and_not_waited_for() {
         let mut reassembler = Reassembler::new();
         reassembler.push(b"G");
@@ -306,5 +316,34 @@ mod tests {
         for other in [&call[..], &tls, &http, &numbered, &short, &reserved, &[3, 0, 0, 7], &[]] {
             assert!(!is_believable(other), "{other:02x?}");
         }
+    }
+
+    #[test]
+    fn a_length_indicator_goes_with_its_kind() {
+        // ISO 8073 13.3 to 13.12: octets behind the indicator, parameters left out.
+        for (code, fixed) in [
+            (0xE0, 6),
+            (0xD0, 6),
+            (0x80, 6),
+            (0xC0, 5),
+            (0x10, 4),
+            (0x60, 4),
+            (0x20, 4),
+            (0x50, 4),
+            (0x70, 4),
+        ] {
+            for indicator in 2..255_u8 {
+                let octets = [3, 0, 1, 4, indicator, code, 0, 0, 0, 1, 0x4F];
+                assert_eq!(is_believable(&octets), indicator >= fixed, "{code:02x} {indicator}");
+            }
+            // A packet of 260 octets has room for 255, which is reserved.
+            assert!(!is_believable(&[3, 0, 1, 4, 255, code, 0, 0, 0, 1, 0x4F]), "{code:02x}");
+        }
+        for (code, believable) in [(0xE0, false), (0xD0, false), (0x80, true)] {
+            let octets = [3, 0, 0, 11, 6, code, 0, 0, 0, 1, 0x50];
+            assert_eq!(is_believable(&octets), believable, "{code:02x}: class 5, or reason 80");
+        }
+        assert!(is_believable(&[3, 0, 0, 7, 2, 0xF0, 0x80]));
+        assert!(!is_believable(&[3, 0, 0, 6, 2, 0xF0, 0x80]), "4 + 1 + 2 octets do not fit 6");
     }
 }

@@ -62,6 +62,8 @@ fn every_parameter_reads_and_is_put_together_again() {
         ("f2 04 000003e8", "inactivity-time=1000ms"),
         ("8a 02 0001", "?8a=0001"),
         ("c4 02 0101", "?c4=0101"),
+        ("89 0b 000102030405060708090a", "?89=000102030405060708090a"),
+        ("f0 05 0000000008", "?f0=0000000008"),
     ];
     let others = [
         (Kind::Er, "c1 02 04f0", "invalid=04f0"),
@@ -69,6 +71,7 @@ fn every_parameter_reads_and_is_put_together_again() {
         (Kind::Ak, "8a 02 0001", "subsequence=1"),
         (Kind::Ak, "8c 08 0000000200010003", "confirms=2/1/3"),
         (Kind::Ak, "8f 04 00020003", "selective=00020003"),
+        (Kind::Ak, "8f 03 000200", "?8f=000200"),
         (Kind::Dt, "e0 00", "?e0="),
         (Kind::Dr, "c0 01 0a", "?c0=0a"),
     ];
@@ -82,6 +85,37 @@ fn every_parameter_reads_and_is_put_together_again() {
         again.push(&parameter).unwrap();
         assert_eq!(again.parameters(*kind).octets(), octets, "{line}");
     }
+}
+
+#[test]
+fn parameters_fill_the_room_there_is_and_no_more() {
+    // 13.2.1: of 254 octets behind the length indicator ten may be fixed (an AK's are nine at the most).
+    let mut buffer = ParameterBuffer::new();
+    let too_long = [7; 243];
+    assert_eq!(buffer.push(&Parameter::CallingTsap(&too_long)), None);
+    assert_eq!(buffer.push(&Parameter::CallingTsap(&too_long[1..])), Some(()));
+    assert_eq!(buffer.parameters(Kind::Cr).octets().len(), 244);
+    assert_eq!(buffer.push(&Parameter::CallingTsap(b"")), None);
+}
+
+#[test]
+fn a_format_is_guessed_though_a_parameter_is_unknown() {
+    let told = |text: &str| {
+        let octets = hex(text);
+        let raw = tpdus(&octets).next().unwrap().unwrap();
+        Pdu::decode(&raw, None).unwrap().to_string()
+    };
+    // What is behind 4 octets is a whole parameter; what is behind 7 is not, and the other way round.
+    assert_eq!(told("08 f0 0202 85 3f 02 0102"), "TP DT 0x0202 nr=5 eot ?3f=0102 0 octets");
+    assert_eq!(told("0b f0 0202 80000005 3f 02 0102"), "TP DT 0x0202 nr=5 eot ?3f=0102 0 octets");
+}
+
+#[test]
+fn a_dt_of_class_0_is_one_whatever_was_agreed_on() {
+    let octets = hex("02 f0 80");
+    let raw = tpdus(&octets).next().unwrap().unwrap();
+    let told = Pdu::decode(&raw, Some(Format::Normal)).unwrap();
+    assert_eq!(told.to_string(), "TP DT 0x0000 nr=0 eot 0 octets");
 }
 
 #[test]
@@ -152,6 +186,22 @@ fn a_broken_tpdu_names_the_field_and_the_octet() {
     complain("04 10 0101 00 41", &["malformed EOT at octet 4"]);
     complain("05 e1 0000 0101", &["malformed length indicator at octet 0"]);
     complain("09 e1 0000 0101 40 c0 02 0a", &["malformed parameter value at octet 9"]);
+    // 13.2.1: behind an indicator that cannot be, nothing has a meaning.
+    complain("01 60 04 63 0101 02", &["malformed length indicator at octet 0"]);
+    complain(&format!("ff f0 {}", "00".repeat(300)), &["malformed length indicator at octet 0"]);
+}
+
+#[test]
+fn a_broken_parameter_of_a_dt_is_named_by_its_octet_in_the_tpdu() {
+    for (text, format, at) in [
+        ("07 f0 0202 80 c3 02 00", Format::Normal, 7),
+        ("0a f0 0202 80000000 c3 02 00", Format::Extended, 10),
+    ] {
+        let octets = hex(text);
+        let raw = tpdus(&octets).next().unwrap().unwrap();
+        let fault = Malformed { field: "parameter value", offset: at };
+        assert_eq!(Pdu::decode(&raw, Some(format)), Err(fault));
+    }
 }
 
 #[track_caller]
@@ -180,6 +230,7 @@ fn check_short(octets: &[u8], header_octets: usize) {
     assert_eq!(header.is_some(), header_octets <= 16);
     if let Some(header) = header {
         assert_eq!(header.len(), header_octets);
+        assert!(!header.is_empty());
         let all = header.octets();
         let (zeros, written) = all.split_at(16 - header_octets);
         assert_eq!((zeros, written), (&[0; 16][header_octets..], &octets[..header_octets]));
