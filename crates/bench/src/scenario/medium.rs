@@ -61,6 +61,7 @@ pub enum Medium {
         #[serde(skip_serializing_if = "Option::is_none")]
         head_end: Option<Length>,
         /// How much later the head end sends what it hears; none if not given.
+        #[serde(skip_serializing_if = "Span::is_zero")]
         #[schemars(with = "Option<Span>")]
         head_end_delay: Span,
         /// From the last bit of a token that a station hears to the first that it sends; 32 bit times

@@ -165,6 +165,14 @@ fn schema_of(kind: &Kind) -> Schema {
 #[serde(try_from = "String", into = "String")]
 pub struct Span(pub Duration);
 
+impl Span {
+    /// Whether it is no time at all.
+    #[must_use]
+    pub const fn is_zero(&self) -> bool {
+        self.0.is_zero()
+    }
+}
+
 impl FromStr for Span {
     type Err = NotAQuantity;
     fn from_str(text: &str) -> Result<Self, NotAQuantity> {

@@ -4,6 +4,7 @@
 mod advise;
 mod bounds;
 mod closed_windows;
+mod entry;
 mod iso_tcp;
 mod layers;
 mod media;
@@ -13,6 +14,7 @@ mod report;
 mod response;
 mod runs;
 mod same_meter;
+mod texts;
 mod verdicts;
 mod veth;
 

@@ -1,0 +1,55 @@
+//! What the fuzz target of scenarios calls: a text in, claims checked.
+
+use bench::layout::lay_out;
+use bench::scenario::{Requirement, Setting, Severity, Values, load, load_with, to_toml};
+
+/// Larger ones are not laid out: that takes memory for each station.
+const STATIONS: u64 = 100;
+
+/// A text up to an octet of zero, and behind it settings, `path=value`, each up to another. What is
+/// refused is refused with its places; what is accepted is written so that it reads the same, and can
+/// be laid out. Whether it was accepted.
+pub(crate) fn scenario(octets: &[u8]) -> bool {
+    let Ok(text) = core::str::from_utf8(octets) else { return false };
+    let (text, behind) = text.split_once('\0').unwrap_or((text, ""));
+    let settings: Vec<Setting> = behind
+        .split('\0')
+        .filter_map(|setting| setting.split_once('='))
+        .take(4)
+        .map(|(path, value)| Setting {
+            path: path.to_owned(),
+            values: Values::List(value.split(',').map(str::to_owned).collect()),
+        })
+        .collect();
+    requirement(behind);
+    let study = match load_with(text, "some.toml", &settings) {
+        Ok(study) => study,
+        Err(error) => {
+            let shown = error.to_string();
+            assert!(error.problems.iter().any(|problem| problem.severity == Severity::Error));
+            assert!(error.problems.iter().all(|problem| shown.contains(&problem.message)));
+            return false;
+        }
+    };
+    for warning in &study.warnings {
+        assert!(warning.render(&study.source).contains(&warning.message));
+    }
+    let scenario = study.scenario();
+    let written = to_toml(scenario);
+    let again = load(&written, "written.toml").unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(again.scenario(), scenario, "{written}");
+    let background = scenario.background.as_ref().map_or(0, |background| background.stations);
+    let stations = scenario.all_stations().len() as u64 + background;
+    if stations <= STATIONS {
+        assert_eq!(lay_out(scenario, 1).places.len() as u64, stations);
+    }
+    true
+}
+
+/// A requirement that is read prints as it was written.
+fn requirement(text: &str) {
+    match text.parse::<Requirement>() {
+        Ok(requirement) => assert_eq!(requirement.to_string().parse().as_ref(), Ok(&requirement)),
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+}

@@ -1,0 +1,94 @@
+//! The corpus of the fuzzer of scenarios, and scenarios with their pieces exchanged.
+
+use crate::entry::scenario;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn folder() -> PathBuf {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/scenario")).to_owned()
+}
+
+/// A scenario for each medium, small enough for a fuzzer, and some with settings from outside.
+fn seeds() -> Vec<(String, Vec<u8>)> {
+    let media = [
+        ("ideal", "rate = \"10 Mbit/s\", delay = \"5 us\""),
+        ("csma-cd", "rate = \"10 Mbit/s\", length = \"500 m\""),
+        ("token-ring", "rate = \"4 Mbit/s\", length = \"1 km\""),
+        ("token-bus", "rate = \"10 Mbit/s\", length = \"100 m\""),
+        ("t1s", "length = \"25 m\""),
+        ("switched", "rate = \"100 Mbit/s\""),
+    ];
+    let quiet = |medium: &str| {
+        crate::QUIET.replace("kind = \"ideal\", rate = \"10 Mbit/s\", delay = \"5 us\"", medium)
+    };
+    let media = media.map(|(kind, keys)| {
+        (kind.to_owned(), quiet(&format!("kind = \"{kind}\", {keys}")).into_bytes())
+    });
+    let varied = format!("{}\n[vary]\n\"flow.status.size\" = [\"64 B\", \"1 kB\"]\n", crate::QUIET);
+    let faulty = format!("{}\n[faults]\nloss = \"1 %\"\nduplicate = \"0.1 %\"\n", crate::QUIET);
+    let outside = format!("{}\0flow.status.period=1 ms,2 ms\0seed=7", crate::QUIET);
+    let required = "version = 1\0miss(status) < 0.1 %".to_owned();
+    let others = [
+        ("varied", varied),
+        ("faulty", faulty),
+        ("set-from-outside", outside),
+        ("required", required),
+        ("no-toml", "version = [1\n[[flow".to_owned()),
+    ];
+    media.into_iter().chain(others.map(|(n, t)| (n.to_owned(), t.into_bytes()))).collect()
+}
+
+#[test]
+fn the_corpus_begins_with_the_seeds_and_every_file_of_it_keeps_its_claims() {
+    for (name, octets) in seeds() {
+        let path = folder().join(name);
+        if std::env::var_os("BLESS").is_some() {
+            fs::create_dir_all(folder()).unwrap();
+            fs::write(&path, &octets).unwrap();
+        }
+        let found = fs::read(&path).unwrap_or_default();
+        assert_eq!(found, octets, "{} is not what this test makes", path.display());
+    }
+    let files = fs::read_dir(folder()).unwrap();
+    let read = files.map(|file| scenario(&fs::read(file.unwrap().path()).unwrap()));
+    let accepted = read.filter(|is_accepted| *is_accepted).count();
+    assert!(accepted >= 5, "only {accepted} of the corpus are scenarios");
+}
+
+#[test]
+fn scenarios_with_pieces_exchanged_are_refused_or_read_the_same_again() {
+    // SplitMix64.
+    let mut state = 0_u64;
+    let mut below = |bound: usize| {
+        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let z = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        usize::try_from((z ^ (z >> 31)) % bound as u64).unwrap()
+    };
+    let texts: Vec<&str> = bench::scenarios::ALL.iter().map(|built_in| built_in.text).collect();
+    let values =
+        ["0", "-1", "1e308", "\"0 s\"", "\"1 ns\"", "\"1 GB\"", "true", "[]", "{}", "\"\""];
+    let mut accepted = 0;
+    for _ in 0..600 {
+        let mut lines: Vec<String> = texts[below(texts.len())].lines().map(str::to_owned).collect();
+        for _ in 0..=below(3) {
+            let place = below(lines.len());
+            match below(4) {
+                0 => drop(lines.remove(place)),
+                1 => lines.swap(place, 0),
+                2 => {
+                    let other: Vec<&str> = texts[below(texts.len())].lines().collect();
+                    lines.insert(place, other[below(other.len())].to_owned());
+                }
+                _ => {
+                    if let Some((key, _)) = lines[place].split_once('=') {
+                        lines[place] = format!("{key}= {}", values[below(values.len())]);
+                    }
+                }
+            }
+        }
+        accepted += u32::from(scenario(lines.join("\n").as_bytes()));
+    }
+    assert!(accepted > 20, "only {accepted} of 600 are scenarios");
+    println!("seen: {accepted} of 600 scenarios with pieces exchanged are scenarios still");
+}
