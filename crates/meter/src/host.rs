@@ -4,7 +4,7 @@
 //! number. Addresses are kept up to a limit; what the hosts beyond a smaller one sent and received
 //! counts together.
 
-use crate::measure::{Places, Traffic};
+use crate::measure::{Alike, Places, Sort, Traffic};
 use crate::sight::Tpdu;
 use core::fmt;
 use core::hash::{BuildHasher, Hash, Hasher};
@@ -91,10 +91,54 @@ pub(crate) struct Hosts {
     index: HashTable<HostNumber>,
     state: FixedState,
     addresses: Vec<Address>,
-    measured: Vec<[Traffic; 2]>,
-    others: [Traffic; 2],
+    pub(crate) counts: Counts,
     maximum: usize,
+}
+
+/// What was counted of hosts: what each sent and received.
+#[derive(Clone, Debug)]
+pub(crate) struct Counts {
+    /// By their numbers.
+    measured: Vec<[Traffic; 2]>,
+    /// Of those beyond the limit.
+    others: [Traffic; 2],
     bounds: [u64; 9],
+}
+
+impl Counts {
+    /// Nothing of nobody, with the same bounds.
+    pub(crate) fn none(&self) -> Self {
+        let others = [Traffic::new(self.bounds), Traffic::new(self.bounds)];
+        Self { measured: Vec::new(), others, bounds: self.bounds }
+    }
+
+    /// One more host has measures of its own.
+    fn push(&mut self) {
+        self.measured.push([Traffic::new(self.bounds), Traffic::new(self.bounds)]);
+    }
+
+    /// What counts for a host that sends or receives, as `way` tells; one without a number is one of the
+    /// others.
+    #[inline]
+    fn of(&mut self, number: Option<HostNumber>, way: usize) -> &mut Traffic {
+        let own = number.and_then(|number| self.measured.get_mut(number as usize));
+        &mut own.unwrap_or(&mut self.others)[way]
+    }
+
+    /// Counts a TPDU from one host to another.
+    #[inline]
+    pub(crate) fn observe(&mut self, ends: [Option<HostNumber>; 2], tpdu: &Tpdu, places: Places) {
+        for (way, end) in ends.into_iter().enumerate() {
+            self.of(end, way).sized(tpdu, places);
+        }
+    }
+
+    /// Counts TPDUs of one sort from one host to another.
+    pub(crate) fn alike(&mut self, ends: [HostNumber; 2], sort: Sort, alike: &Alike) {
+        for (way, end) in ends.into_iter().enumerate() {
+            self.of(Some(end), way).alike(sort, alike);
+        }
+    }
 }
 
 impl Hosts {
@@ -103,10 +147,12 @@ impl Hosts {
             index: HashTable::new(),
             state: FixedState::with_seed(seed),
             addresses: Vec::new(),
-            measured: Vec::new(),
-            others: [Traffic::new(bounds), Traffic::new(bounds)],
+            counts: Counts {
+                measured: Vec::new(),
+                others: [Traffic::new(bounds), Traffic::new(bounds)],
+                bounds,
+            },
             maximum: maximum.clamp(1, 1 << 24),
-            bounds,
         }
     }
 
@@ -128,8 +174,8 @@ impl Hosts {
         self.index.insert_unique(hash, number, |number| {
             addresses.get(*number as usize).map_or(0, |address| state.hash_one(address))
         });
-        if self.measured.len() < self.maximum {
-            self.measured.push([Traffic::new(self.bounds), Traffic::new(self.bounds)]);
+        if self.counts.measured.len() < self.maximum {
+            self.counts.push();
         }
         Some(number)
     }
@@ -139,24 +185,19 @@ impl Hosts {
         self.addresses.get(number as usize).expect("a number that was given has an address")
     }
 
-    /// Counts a TPDU from one host to another; a host without a number is one of the others.
-    #[inline]
-    pub(crate) fn observe(&mut self, ends: [Option<HostNumber>; 2], tpdu: &Tpdu, places: Places) {
-        for (way, end) in ends.into_iter().enumerate() {
-            let own = end.and_then(|number| self.measured.get_mut(number as usize));
-            own.unwrap_or(&mut self.others)[way].sized(tpdu, places);
-        }
-    }
-
-    /// Each host, in the order in which they were met; those beyond the limit as one at the end.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Host> {
-        let own = self.measured.iter().zip(&self.addresses).map(|(traffic, address)| {
-            let [sent, received] = traffic.clone();
-            Host { address: Some(*address), sent, received }
+    /// Each host with what was counted, in the order in which they were met; those beyond the limit as one at
+    /// the end.
+    pub(crate) fn iter(&self, counts: Counts) -> impl Iterator<Item = Host> {
+        let Counts { measured, others: [sent, received], .. } = counts;
+        let others = (self.addresses.len() > measured.len()).then_some(Host {
+            address: None,
+            sent,
+            received,
         });
-        let others = (self.addresses.len() > self.measured.len()).then(|| {
-            let [sent, received] = self.others.clone();
-            Host { address: None, sent, received }
+        let own = self.addresses.iter().zip(measured).map(|(address, [sent, received])| Host {
+            address: Some(*address),
+            sent,
+            received,
         });
         own.chain(others)
     }

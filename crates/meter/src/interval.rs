@@ -4,7 +4,7 @@
 //! even where the frames end early, and it is there even where nothing was heard, so rates come out
 //! right.
 
-use crate::measure::Measures;
+use crate::measure::{Measures, Traffic};
 use crate::metric::{Basis, Metric, metrics};
 use crate::oddity::{Class, Oddities};
 use crate::sight::Sight;
@@ -146,6 +146,18 @@ impl Intervals {
         self.current.map(|current| current.index)
     }
 
+    /// Takes notice of the time, if it is one within the interval under way and not earlier than before;
+    /// whether it is.
+    #[inline]
+    pub(crate) fn goes_on(&mut self, at: Instant) -> bool {
+        let Some(current) = &mut self.current else { return false };
+        let goes_on = (current.last..current.end).contains(&at);
+        if goes_on {
+            (current.last, current.is_begun) = (at, true);
+        }
+        goes_on
+    }
+
     /// Takes notice of the time, and gives it back as it counts: never earlier than before. None
     /// where it lies before the origin.
     pub(crate) fn tick(&mut self, at: Instant) -> Option<Instant> {
@@ -245,11 +257,13 @@ impl Intervals {
         self.origin
     }
 
-    /// The interval under way, up to the latest time heard of.
-    pub(crate) fn under_way(&self) -> Option<Report> {
+    /// The interval under way, up to the latest time heard of; `more` adds what was not counted yet.
+    pub(crate) fn under_way(&self, more: impl FnOnce(&mut Traffic)) -> Option<Report> {
         let Current { index, start, last, .. } = self.current.filter(|current| current.is_begun)?;
         let span = Span { start, length: last.since(start), intervals: 1 };
-        Some(self.sum.clone().report(Some(index), span, self.channel))
+        let mut sum = self.sum.clone();
+        more(&mut sum.measures.traffic);
+        Some(sum.report(Some(index), span, self.channel))
     }
 
     /// Closes the interval under way, and gives the total.
@@ -349,7 +363,7 @@ mod tests {
     fn nothing_heard_is_no_interval() {
         let mut intervals = intervals(None);
         assert_eq!(intervals.finish().length, Duration::ZERO);
-        assert!(intervals.take().is_none() && intervals.under_way().is_none());
+        assert!(intervals.take().is_none() && intervals.under_way(|_| {}).is_none());
     }
 
     #[test]
@@ -365,7 +379,7 @@ mod tests {
     fn the_interval_under_way_lasts_as_long_as_was_heard() {
         let mut intervals = intervals(Some(0));
         frame(&mut intervals, 14);
-        let report = intervals.under_way().unwrap();
+        let report = intervals.under_way(|_| {}).unwrap();
         assert_eq!((report.index, report.length), (Some(1), Duration::from_secs(4)));
     }
 
@@ -386,7 +400,7 @@ mod tests {
         let mut intervals = intervals(Some(100));
         frame(&mut intervals, 105);
         intervals.advance(Instant::from_nanos(110 * SECOND));
-        assert!(intervals.under_way().is_none());
+        assert!(intervals.under_way(|_| {}).is_none());
         assert_eq!(intervals.finish().intervals, 1);
         assert_eq!(taken(&mut intervals), [(Some(0), 100, 1)]);
     }

@@ -18,6 +18,7 @@ pub mod delay;
 mod host;
 mod interval;
 pub mod measure;
+mod memo;
 pub mod metric;
 mod nsdu;
 pub mod oddity;
@@ -40,7 +41,7 @@ use oddity::{Class, Oddities};
 use reassembly::{Reassembly, Whole};
 use sight::Sight;
 use stream::Streams;
-use track::{Party, Passage, Plain, Tracker};
+use track::{Party, Passage, Plain, Sink, Tracker};
 use wire::dissect::{Levels, Link, NoNsdu, Nsdu, Segment, is_unit_data, levels};
 use wire::llc::Control;
 use wire::time::Instant;
@@ -122,11 +123,26 @@ impl Meter {
     /// Takes notice of a frame of which `octets` were captured and `original_octets` were on the
     /// wire.
     pub fn observe(&mut self, at: Instant, link: Link, octets: &[u8], original_octets: usize) {
-        let Some(at) = self.intervals.tick(at) else { return };
+        let Some(at) = self.tick(at) else { return };
         match Plain::of(link, octets) {
             Some(plain) if self.plain(at, &plain) => {}
             _ => self.dissect(at, link, octets, original_octets),
         }
+    }
+
+    /// Takes notice of the time, and gives it back as it counts, as [`Intervals::tick`] does.
+    #[inline]
+    fn tick(&mut self, at: Instant) -> Option<Instant> {
+        if self.intervals.goes_on(at) {
+            return Some(at);
+        }
+        self.settle();
+        self.intervals.tick(at)
+    }
+
+    /// Has the interval under way count all that was seen in it.
+    fn settle(&mut self) {
+        self.tracker.settle(&mut self.intervals.sink().measures.traffic);
     }
 
     /// A frame that is as most are; whether it was.
@@ -136,8 +152,9 @@ impl Meter {
             return false;
         }
         let octets = plain.lpdu_octets as u64;
-        self.intervals.observe(&Sight::Lpdu { at, octets, llc: Some(Control::Ui) });
-        self.intervals.observe(&Sight::Npdu { octets: octets - plain.before_npdu as u64 });
+        let Sink { measures, .. } = self.intervals.sink();
+        measures.lpdu(at, octets, Some(Control::Ui));
+        measures.npdu(octets - plain.before_npdu as u64);
         true
     }
 
@@ -191,6 +208,7 @@ impl Meter {
     /// Takes notice that it is now at least this late, so that intervals end on a silent network
     /// too. Does nothing before the origin.
     pub fn advance(&mut self, now: Instant) {
+        self.settle();
         self.intervals.advance(now);
     }
 
@@ -209,7 +227,7 @@ impl Meter {
     /// The interval under way, up to the last frame; its length is the time since it began.
     #[must_use]
     pub fn under_way(&self) -> Option<Report> {
-        self.intervals.under_way()
+        self.intervals.under_way(|all| self.tracker.tell(all))
     }
 
     /// Ends the interval under way, which lasts its full length, and gives the total of all
@@ -217,6 +235,7 @@ impl Meter {
     pub fn finish(&mut self) -> Report {
         self.reassembly.finish(self.intervals.oddities());
         self.streams.finish(&mut self.tracker, &mut self.intervals.sink());
+        self.settle();
         self.intervals.finish()
     }
 

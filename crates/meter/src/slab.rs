@@ -36,6 +36,9 @@ pub(crate) struct Slab<T> {
     slots: Vec<Slot<T>>,
     free: Place,
     oldest: Place,
+    /// Before this time the oldest was not heard last: it is looked at again only when time has come
+    /// so far.
+    oldest_heard: Instant,
     newest: Place,
     count: usize,
     maximum: usize,
@@ -53,6 +56,7 @@ impl<T> Slab<T> {
             slots: Vec::new(),
             free: NOWHERE,
             oldest: NOWHERE,
+            oldest_heard: Instant::ZERO,
             newest: NOWHERE,
             count: 0,
             maximum,
@@ -145,8 +149,18 @@ impl<T> Slab<T> {
     }
 
     /// The one longest silent, if it was not heard since `before`.
-    pub(crate) fn expired(&self, before: Instant) -> Option<Place> {
-        self.oldest().filter(|place| self.heard(*place) < before)
+    #[inline]
+    pub(crate) fn expired(&mut self, before: Instant) -> Option<Place> {
+        if before <= self.oldest_heard {
+            return None;
+        }
+        let oldest = self.oldest()?;
+        self.oldest_heard = self.heard(oldest);
+        (self.oldest_heard < before).then_some(oldest)
+    }
+
+    const fn set_oldest(&mut self, place: Place) {
+        (self.oldest, self.oldest_heard) = (place, Instant::ZERO);
     }
 
     fn unlink(&mut self, place: Place) {
@@ -154,7 +168,7 @@ impl<T> Slab<T> {
         let (older, newer) = (*older, *newer);
         match self.slots.get_mut(older as usize) {
             Some(slot) => slot.newer = newer,
-            None => self.oldest = newer,
+            None => self.set_oldest(newer),
         }
         match self.slots.get_mut(newer as usize) {
             Some(slot) => slot.older = older,
@@ -169,7 +183,7 @@ impl<T> Slab<T> {
         }
         match self.slots.get_mut(newest as usize) {
             Some(slot) => slot.newer = place,
-            None => self.oldest = place,
+            None => self.set_oldest(place),
         }
         self.newest = place;
     }

@@ -52,7 +52,7 @@ impl Instant {
 /// A span in whole nanoseconds; spans beyond 584 years saturate.
 #[must_use]
 pub fn nanos(span: Duration) -> u64 {
-    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+    span.as_secs().saturating_mul(1_000_000_000).saturating_add(span.subsec_nanos().into())
 }
 
 impl Add<Duration> for Instant {

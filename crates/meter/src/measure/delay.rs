@@ -51,7 +51,7 @@ fn upper_edge(class: usize) -> u64 {
 impl Distribution {
     /// Takes a time in.
     pub fn record(&mut self, span: Duration) {
-        let value = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX >> 1).min(u64::MAX >> 1);
+        let value = wire::time::nanos(span).min(u64::MAX >> 1);
         self.min_ns = if self.count == 0 { value } else { self.min_ns.min(value) };
         self.max_ns = self.max_ns.max(value);
         self.count += 1;

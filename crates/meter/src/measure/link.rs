@@ -18,11 +18,18 @@ pub struct Link {
     pub octets: u64,
 }
 
+impl Link {
+    /// Takes notice of an LPDU.
+    pub(super) const fn lpdu(&mut self, octets: u64) {
+        self.lpdus += 1;
+        self.octets += octets;
+    }
+}
+
 impl Measure for Link {
     fn observe(&mut self, sight: &Sight) {
         if let Sight::Lpdu { octets, .. } = sight {
-            self.lpdus += 1;
-            self.octets += octets;
+            self.lpdu(*octets);
         }
     }
 

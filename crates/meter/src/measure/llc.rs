@@ -27,9 +27,9 @@ pub struct Llc {
     pub unknown: u64,
 }
 
-impl Measure for Llc {
-    fn observe(&mut self, sight: &Sight) {
-        let Sight::Lpdu { llc: Some(control), .. } = sight else { return };
+impl Llc {
+    /// Takes notice of an LLC PDU.
+    pub(super) const fn lpdu(&mut self, control: Control) {
         let count = match control {
             Control::Ui => &mut self.datagrams,
             Control::Xid | Control::Test => &mut self.exchanges,
@@ -42,6 +42,14 @@ impl Measure for Llc {
             Control::Unknown(_) => &mut self.unknown,
         };
         *count += 1;
+    }
+}
+
+impl Measure for Llc {
+    fn observe(&mut self, sight: &Sight) {
+        if let Sight::Lpdu { llc: Some(control), .. } = sight {
+            self.lpdu(*control);
+        }
     }
 
     fn add(&mut self, other: &Self) {

@@ -3,8 +3,9 @@
 //!
 //! Each takes notice of every sight, keeps what concerns it, can be added to another of its kind,
 //! and lists its values under their names. [`Measures`] is the list for a network, [`Traffic`] the
-//! one for what a host sent or received.
+//! one for what a host sent or received. Ordinary TPDUs are counted many at once: `alike`.
 
+mod alike;
 mod connection;
 mod delay;
 mod link;
@@ -18,6 +19,7 @@ mod transport;
 mod tsdu;
 mod window;
 
+pub(crate) use alike::{Alike, Sort};
 pub use connection::Connections;
 pub use delay::{Delays, Distribution};
 pub use link::Link;
@@ -34,6 +36,8 @@ pub use window::Windows;
 use crate::sight::{Sight, Tpdu};
 pub(crate) use size::Places;
 use std::borrow::Cow;
+use wire::llc::Control;
+use wire::time::Instant;
 
 /// Values under their names.
 pub type Values = Vec<(Cow<'static, str>, u64)>;
@@ -77,17 +81,29 @@ impl Measures {
     /// Takes notice of something that was seen.
     pub fn observe(&mut self, sight: &Sight) {
         match sight {
-            Sight::Lpdu { .. } => {
-                self.link.observe(sight);
-                self.peak.observe(sight);
-                self.llc.observe(sight);
-            }
-            Sight::Npdu { .. } => self.network.observe(sight),
+            Sight::Lpdu { at, octets, llc } => self.lpdu(*at, *octets, *llc),
+            Sight::Npdu { octets } => self.network.npdu(*octets),
             Sight::Segment(_) => self.streams.observe(sight),
             Sight::Step(_) => self.traffic.connections.observe(sight),
             Sight::Span(..) => self.delays.observe(sight),
             Sight::Tpdu(tpdu) => self.traffic.observe(tpdu),
         }
+    }
+
+    /// Takes notice of an LPDU.
+    #[inline]
+    pub(crate) fn lpdu(&mut self, at: Instant, octets: u64, llc: Option<Control>) {
+        self.link.lpdu(octets);
+        self.peak.lpdu(at, octets);
+        if let Some(control) = llc {
+            self.llc.lpdu(control);
+        }
+    }
+
+    /// Takes notice of an NPDU.
+    #[inline]
+    pub(crate) const fn npdu(&mut self, octets: u64) {
+        self.network.npdu(octets);
     }
 
     /// Adds what was measured over another time.

@@ -17,11 +17,18 @@ pub struct Network {
     pub octets: u64,
 }
 
+impl Network {
+    /// Takes notice of an NPDU.
+    pub(super) const fn npdu(&mut self, octets: u64) {
+        self.npdus += 1;
+        self.octets += octets;
+    }
+}
+
 impl Measure for Network {
     fn observe(&mut self, sight: &Sight) {
         if let Sight::Npdu { octets } = sight {
-            self.npdus += 1;
-            self.octets += octets;
+            self.npdu(*octets);
         }
     }
 

@@ -7,6 +7,7 @@
 
 use super::{Measure, Values};
 use crate::sight::Sight;
+use wire::time::Instant;
 
 /// The busiest second so far, and the second under way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -20,9 +21,9 @@ pub struct Peak {
     octets_this_second: u64,
 }
 
-impl Measure for Peak {
-    fn observe(&mut self, sight: &Sight) {
-        let Sight::Lpdu { at, octets, .. } = sight else { return };
+impl Peak {
+    /// Takes notice of an LPDU.
+    pub(super) fn lpdu(&mut self, at: Instant, octets: u64) {
         let second = at.as_nanos() / 1_000_000_000;
         if second != self.second {
             (self.second, self.lpdus_this_second, self.octets_this_second) = (second, 0, 0);
@@ -31,6 +32,14 @@ impl Measure for Peak {
         self.octets_this_second += octets;
         self.lpdus = self.lpdus.max(self.lpdus_this_second);
         self.octets = self.octets.max(self.octets_this_second);
+    }
+}
+
+impl Measure for Peak {
+    fn observe(&mut self, sight: &Sight) {
+        if let Sight::Lpdu { at, octets, .. } = sight {
+            self.lpdu(*at, *octets);
+        }
     }
 
     fn add(&mut self, other: &Self) {

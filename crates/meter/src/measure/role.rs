@@ -7,7 +7,7 @@
 //! Bias: an AK that both acknowledges and credits counts as acknowledging; one that answers a
 //! duplicate DT looks as if it kept the connection alive.
 
-use super::{Measure, Values};
+use super::{Alike, Measure, Sort, Values};
 use crate::sight::{Role, Sight, Tpdu};
 
 /// What AKs are for, and empty parts.
@@ -46,6 +46,15 @@ impl Roles {
             Some(Role::Crediting) => self.crediting += 1,
             Some(Role::Confirming) => self.confirming += 1,
             Some(Role::KeepingAlive) => self.keeping_alive += 1,
+        }
+    }
+
+    /// Takes notice of TPDUs of one sort.
+    pub(super) fn alike(&mut self, sort: Sort, alike: &Alike) {
+        match sort {
+            Sort::Part | Sort::End => {}
+            Sort::Acknowledging => self.acknowledging += u64::from(alike.tpdus),
+            Sort::Crediting => self.crediting += u64::from(alike.tpdus),
         }
     }
 }

@@ -5,7 +5,7 @@
 //! retransmissions in a class shows losses that depend on size, which R_RD hides where DTs are
 //! mostly small. Bias: as R_RD, class by class.
 
-use super::{Measure, Values};
+use super::{Alike, Measure, Sort, Values};
 use crate::sight::{Sight, Tpdu};
 use wire::tp::Kind;
 
@@ -83,6 +83,32 @@ impl Sizes {
         let below: u64 =
             self.bounds_octets.iter().map(|bound| bound.wrapping_sub(octets) >> 63).sum();
         below as usize
+    }
+
+    /// The classes of an ordinary TPDU, of its data, and of the TSDU that it ends, where it does.
+    #[inline]
+    pub(crate) fn classes(&self, octets: u64, data: Option<u64>, finished: Option<u64>) -> [u8; 3] {
+        let mut classes = [self.class(octets) as u8, 0, 0];
+        if let Some(octets) = data {
+            classes[1] = self.class(octets) as u8;
+        }
+        if let Some(octets) = finished {
+            classes[2] = self.class(octets) as u8;
+        }
+        classes
+    }
+
+    /// Takes notice of TPDUs of one sort.
+    pub(super) fn alike(&mut self, sort: Sort, alike: &Alike) {
+        let ([whole, data, finished], tpdus) =
+            (alike.classes.map(usize::from), u64::from(alike.tpdus));
+        self.classes[whole].tpdus += tpdus;
+        if matches!(sort, Sort::Part | Sort::End) {
+            self.classes[data].dt_tpdus += tpdus;
+        }
+        if sort == Sort::End {
+            self.classes[finished].tsdus += tpdus;
+        }
     }
 
     /// Takes notice of a TPDU.

@@ -11,7 +11,7 @@
 //! frame twice, as mirrored ports may, makes every second TPDU a retransmission, but not over TCP:
 //! there a TPDU counts once, however often TCP carried it.
 
-use super::{Measure, Values};
+use super::{Alike, Measure, Sort, Values};
 use crate::sight::{Sight, Tpdu};
 use wire::tp::Kind;
 
@@ -119,6 +119,15 @@ impl Transport {
     /// Takes notice of a TPDU.
     pub(super) const fn tpdu(&mut self, tpdu: &Tpdu) {
         self.by_kind[tpdu.kind as usize].observe(tpdu);
+    }
+
+    /// Takes notice of TPDUs of one sort.
+    pub(super) const fn alike(&mut self, sort: Sort, alike: &Alike) {
+        let volume = &mut self.by_kind[sort.kind() as usize];
+        volume.tpdus += alike.tpdus as u64;
+        volume.header_octets += alike.header_octets;
+        volume.data_octets += alike.data_octets;
+        volume.information_octets += alike.data_octets;
     }
 
     /// DTs and AKs.

@@ -5,7 +5,7 @@
 //! capture began within it or missed the DT) is left out; such TSDUs are counted among the
 //! oddities.
 
-use super::{Measure, Values};
+use super::{Alike, Measure, Sort, Values};
 use crate::sight::{Sight, Tpdu};
 
 /// TSDUs that were seen whole.
@@ -27,6 +27,14 @@ impl Tsdus {
     pub(super) fn tpdu(&mut self, tpdu: &Tpdu) {
         self.tsdus += tpdu.finished_tsdus;
         self.octets += tpdu.finished().iter().sum::<u64>();
+    }
+
+    /// Takes notice of TPDUs of one sort.
+    pub(super) fn alike(&mut self, sort: Sort, alike: &Alike) {
+        if sort == Sort::End {
+            self.tsdus += u64::from(alike.tpdus);
+            self.octets += alike.tsdu_octets;
+        }
     }
 }
 

@@ -367,7 +367,9 @@ fn with_sink(
         Found::Packet(packet) => {
             look_at(&packet, &mut is_mixed, &mut request);
             let Packet { octets, missing_octets, is_cut } = packet;
-            if missing_octets == 0 && tracker.plain_part(&passage, number, octets, sink) {
+            let Passage { at, from, to } = passage;
+            if missing_octets == 0 && tracker.plain_part((at, number), || [to, from], octets, sink)
+            {
                 return;
             }
             crate::nsdu::observe(tracker, passage, octets, (missing_octets, is_cut), sink);

@@ -213,6 +213,30 @@ impl Sender {
         self.waiting.is_empty() && self.rare.as_ref().is_none_or(|rare| rare.waiting.is_empty())
     }
 
+    /// Counts an ordinary DT that it sent, and the TSDU that it ended, where it did.
+    #[inline]
+    pub(super) const fn count_data(
+        &mut self,
+        (header_octets, data_octets): (u64, u64),
+        finished: Option<u64>,
+    ) {
+        self.dts = self.dts.saturating_add(1);
+        self.dt_header_octets += header_octets;
+        self.dt_data_octets += data_octets;
+        if let Some(octets) = finished {
+            self.tsdus = self.tsdus.saturating_add(1);
+            self.tsdu_octets += octets;
+        }
+    }
+
+    /// Counts an AK that it sent and that tells something new.
+    #[inline]
+    pub(super) fn count_acknowledgement(&mut self, header_octets: u64, role: Role) {
+        self.aks = self.aks.saturating_add(1);
+        self.ak_header_octets += header_octets;
+        self.crediting = self.crediting.saturating_add(u32::from(role == Role::Crediting));
+    }
+
     /// Counts a TPDU that it sent.
     pub(super) fn count(&mut self, tpdu: &Tpdu) {
         self.tsdus = self.tsdus.saturating_add(tpdu.finished_tsdus as u32);

@@ -109,11 +109,38 @@ impl DataOrder {
     #[inline]
     pub(super) fn arrive(&mut self, format: Format, number: u32, stretch: Stretch) -> Arrival {
         let is_next = u64::from(number) == self.next & u64::from(format.modulus() - 1);
-        if is_next && self.beyond.is_none() && self.next != 0 {
+        if is_next && !self.has_holes() && self.next != 0 {
             self.next += 1;
             return Arrival { finished: self.open.absorb(stretch), ..Arrival::default() };
         }
         self.arrive_elsewhere(format, number, stretch)
+    }
+
+    /// Takes notice of a DT if it is the next one and no hole lies behind it, with its TSDU as
+    /// [`Open::go_on`] does. None where it is another; nothing has happened then.
+    #[inline]
+    pub(super) fn arrive_in_turn(
+        &mut self,
+        format: Format,
+        number: u32,
+        (data_octets, ends): (u64, bool),
+    ) -> Option<Option<u64>> {
+        if format == Format::Class0 {
+            return self.open.go_on(data_octets, ends);
+        }
+        let is_next = u64::from(number) == self.next & u64::from(format.modulus() - 1);
+        if !is_next || self.has_holes() || self.next == 0 {
+            return None;
+        }
+        let finished = self.open.go_on(data_octets, ends)?;
+        self.next += 1;
+        Some(finished)
+    }
+
+    /// Whether holes lie before what was seen last.
+    #[inline]
+    pub(super) fn has_holes(&self) -> bool {
+        self.beyond.as_ref().is_some_and(|beyond| !beyond.runs.is_empty())
     }
 
     /// A DT that is not the next one, or holes lie behind it.
@@ -142,7 +169,7 @@ impl DataOrder {
     /// Takes notice that the peer acknowledged every DT before `number`.
     #[inline]
     pub(super) fn acknowledged(&mut self, format: Format, number: u32) -> Arrival {
-        if self.beyond.is_none() { Arrival::default() } else { self.close(format, number) }
+        if self.has_holes() { self.close(format, number) } else { Arrival::default() }
     }
 
     /// Holes before `number` will not be filled.
@@ -218,6 +245,9 @@ impl DataOrder {
             beyond.runs.remove(0);
             self.next = run.end;
             arrival.finished = arrival.finished.and(self.open.absorb(run.stretch));
+        }
+        if beyond.runs.is_empty() && beyond.suspect.is_none() {
+            self.beyond = None;
         }
     }
 

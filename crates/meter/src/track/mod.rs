@@ -22,6 +22,7 @@ mod connection;
 mod data;
 mod direction;
 mod plain;
+mod remembered;
 mod report;
 mod sink;
 mod table;
@@ -37,13 +38,14 @@ pub(crate) use sink::Sink;
 pub(crate) use table::Party;
 
 use crate::host::{Host, Hosts};
+use crate::measure::Traffic;
 use crate::oddity::Class;
 use crate::sight::{Between, Ending, Sight, Step, Tpdu};
 use crate::slab::Place;
 use crate::user;
 use connection::{Connection, End, Sender, Side, other};
 use core::time::Duration;
-use plain::Remembered;
+use remembered::Remembered;
 use std::collections::VecDeque;
 use table::{Found, Key, Table};
 use transfer::Part;
@@ -148,7 +150,20 @@ impl Tracker {
 
     /// Each host.
     pub(crate) fn hosts(&self) -> impl Iterator<Item = Host> {
-        self.hosts.iter()
+        let mut counts = self.hosts.counts.clone();
+        self.remembered.tell(&mut counts, &mut Traffic::default());
+        self.hosts.iter(counts)
+    }
+
+    /// Counts all TPDUs that were added up and not counted yet, `all` being those of the network.
+    pub(crate) fn settle(&mut self, all: &mut Traffic) {
+        self.remembered.settle(&mut self.hosts.counts, all);
+    }
+
+    /// Counts all TPDUs that were added up and not counted yet into a count of those of the network that goes
+    /// elsewhere.
+    pub(crate) fn tell(&self, all: &mut Traffic) {
+        self.remembered.tell(&mut self.hosts.counts.none(), all);
     }
 
     /// Takes notice of a TPDU of which the last `missing_octets` of user data are not at hand, and
@@ -206,7 +221,7 @@ impl Tracker {
         sink.oddities.count(Class::Unassigned, tpdu.kind.name());
         let ends = [passage.from, passage.to].map(|party| self.hosts.number(party.address));
         let places = sink.measures.traffic.sizes.places(tpdu);
-        self.hosts.observe(ends, tpdu, places);
+        self.hosts.counts.observe(ends, tpdu, places);
         sink.measures.traffic.sized(tpdu, places);
         sink.witness(|| Sight::Tpdu(*tpdu));
     }
@@ -220,7 +235,7 @@ impl Tracker {
         let ends = [side, other(side)].map(|side| Some(senders[side].end().host));
         // All have the same bounds.
         let places = sink.measures.traffic.sizes.places(tpdu);
-        self.hosts.observe(ends, tpdu, places);
+        self.hosts.counts.observe(ends, tpdu, places);
         sink.measures.traffic.sized(tpdu, places);
         sink.witness(|| Sight::Tpdu(*tpdu));
     }

@@ -9,9 +9,12 @@
 use super::connection::{Side, other};
 use super::table::{Found, Key, Party};
 use super::transfer::{self, Part, Told};
-use super::{Passage, Sink, Tracker};
+use super::{Sink, Tracker};
 use crate::host::Address;
+use crate::measure::{Alike, Sort};
+use crate::memo::{Name, Slot};
 use crate::sight::Tpdu;
+use crate::slab::Place;
 use wire::addr::{Mac, Nsap};
 use wire::dissect::Link;
 use wire::time::Instant;
@@ -23,8 +26,6 @@ const ABOVE_MAC: [u8; 4] = [0xFE, 0xFE, 0x03, 0x00];
 const HEADER_OCTETS: usize = 18;
 /// The longest LLC PDU of an 802.3 frame, in octets.
 const LONGEST: usize = 1_500;
-/// Connections' sides remembered.
-const REMEMBERED: usize = 4_096;
 
 /// A frame that holds one DT or AK, whole, over LLC and the inactive network layer.
 #[derive(Clone, Copy)]
@@ -80,7 +81,7 @@ impl<'a> Plain<'a> {
 
     /// What names its connection, as two words.
     #[inline]
-    fn name(&self) -> [u64; 2] {
+    fn name(&self) -> Name {
         let [a, b, c, d, e, f, g, h, i, j, k, l] = self.stations;
         let back =
             u64::from(u32::from_le_bytes([i, j, k, l])) << 16 | u64::from(self.reference().0);
@@ -145,108 +146,128 @@ enum Said<'a> {
     Told(Told),
 }
 
-/// A side of a connection, under what named it: half a cache line.
-#[derive(Clone, Copy, Debug, Default)]
-struct Known {
-    name: [u64; 2],
-    /// How often connections had come or gone then; zero where none was ever found.
-    changes: u64,
-    /// The place twice, and one more for side 1.
-    found: u32,
-}
-
-/// The sides that were found lately.
-#[derive(Clone, Debug)]
-pub(super) struct Remembered(Box<[Known]>);
-
-impl Default for Remembered {
-    fn default() -> Self {
-        Self(vec![Known::default(); REMEMBERED].into_boxed_slice())
-    }
-}
-
-impl Remembered {
-    #[inline]
-    fn place(&mut self, [front, back]: [u64; 2]) -> Option<&mut Known> {
-        // Fibonacci hashing: the golden ratio spreads what is alike, and the top bits take part in all.
-        let mixed = (front ^ back.rotate_left(24)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        self.0.get_mut((mixed >> 52) as usize)
-    }
-}
-
 impl Tracker {
     /// Takes notice of a frame if everything about it is plain; whether it was.
     pub(crate) fn plain(&mut self, at: Instant, plain: &Plain<'_>, sink: &mut Sink<'_>) -> bool {
         self.expire(at, sink);
-        let found = self.remember(plain.name(), plain.reference(), || plain.parties());
-        let Some((place, receiver)) = found else { return false };
+        let name = plain.name();
+        let found = self.remember(name, (plain.reference(), || plain.parties()), sink);
+        let Some((slot, (place, receiver))) = found else { return false };
         let connection = self.table.get(place);
         let Some(format) = connection.format else { return false };
         let Some(said) = plain.said(format) else { return false };
-        let data_octets = (plain.tpdu.len() - plain.header_octets) as u64;
-        let side = other(receiver);
-        let of = (at, side, format);
+        let of = (at, other(receiver), format);
+        let header_octets = plain.header_octets as u64;
         match said {
-            Said::Part(part) => {
-                let mut tpdu = Tpdu::plain(Kind::Dt, plain.header_octets as u64, data_octets);
-                transfer::data(connection, of, &part, (&mut tpdu, sink));
-                self.count_known(at, (place, side), &tpdu, sink);
-            }
-            Said::Told(told) => {
-                let mut tpdu = Tpdu::plain(Kind::Ak, plain.header_octets as u64, 0);
-                transfer::acknowledge(connection, of, &told, (&mut tpdu, sink));
-                self.count_known(at, (place, side), &tpdu, sink);
-            }
+            Said::Part(part) => self.part((slot, place), of, (&part, header_octets), sink),
+            Said::Told(told) => self.told((slot, place), of, (&told, header_octets), sink),
         }
         true
     }
 
     /// Takes notice of a packet of a TCP stream if it is a DT of class 0 and of a connection that is known;
-    /// whether it was. `stream` is a number that no other direction of a stream ever has.
+    /// whether it was. `stream` is a number that no other direction of a stream ever has, and `parties` tells
+    /// receiver and sender.
     pub(crate) fn plain_part(
         &mut self,
-        passage: &Passage,
-        stream: u64,
+        (at, stream): (Instant, u64),
+        parties: impl FnOnce() -> [Party; 2],
         octets: &[u8],
         sink: &mut Sink<'_>,
     ) -> bool {
-        let [2, 0xF0, number, ref data @ ..] = *octets else { return false };
-        self.expire(passage.at, sink);
+        let [2, 0xF0, number, ref octets @ ..] = *octets else { return false };
+        self.expire(at, sink);
         // No name of a frame over LLC takes all bits.
-        let parties = || [passage.to, passage.from];
-        let found = self.remember([stream, u64::MAX], Reference(0), parties);
-        let Some((place, receiver)) = found else { return false };
-        let connection = self.table.get(place);
-        if connection.format != Some(Format::Class0) {
+        let found = self.remember([stream, u64::MAX], (Reference(0), parties), sink);
+        let Some((slot, (place, receiver))) = found else { return false };
+        if self.table.get(place).format != Some(Format::Class0) {
             return false;
         }
-        let part =
-            Part { number: u32::from(number & 0x7F), ends: number & 0x80 != 0, octets: data };
-        let mut tpdu = Tpdu::plain(Kind::Dt, 3, data.len() as u64);
-        let side = other(receiver);
-        transfer::data(connection, (passage.at, side, Format::Class0), &part, (&mut tpdu, sink));
-        self.count_known(passage.at, (place, side), &tpdu, sink);
+        let part = Part { number: u32::from(number & 0x7F), ends: number & 0x80 != 0, octets };
+        self.part((slot, place), (at, other(receiver), Format::Class0), (&part, 3), sink);
         true
     }
 
-    /// The side that goes by this name.
+    /// A DT that a side sent to the one that is remembered.
+    #[inline]
+    fn part(
+        &mut self,
+        (slot, place): (Slot, Place),
+        of: (Instant, Side, Format),
+        (part, header_octets): (&Part<'_>, u64),
+        sink: &mut Sink<'_>,
+    ) {
+        let (at, side, _) = of;
+        let data_octets = part.octets.len() as u64;
+        let connection = self.table.get(place);
+        // A witness wants it whole.
+        let in_turn = match sink.witness {
+            None => transfer::data_in_turn(connection, of, part, sink),
+            Some(_) => None,
+        };
+        let Some(finished) = in_turn else {
+            let mut tpdu = Tpdu::plain(Kind::Dt, header_octets, data_octets);
+            transfer::data(connection, of, part, (&mut tpdu, sink));
+            return self.count_known(at, (place, side), &tpdu, sink);
+        };
+        connection.senders[side].count_data((header_octets, data_octets), finished);
+        self.table.slab.touch(place, at);
+        let all = &mut sink.measures.traffic;
+        let octets = header_octets + data_octets;
+        let classes = all.sizes.classes(octets, Some(data_octets), finished);
+        let one = Alike::one(classes, header_octets, data_octets, finished.unwrap_or(0));
+        let sort = if finished.is_some() { Sort::End } else { Sort::Part };
+        self.remembered.add(slot, (sort, one), (&mut self.hosts.counts, all));
+    }
+
+    /// An AK that a side sent to the one that is remembered.
+    #[inline]
+    fn told(
+        &mut self,
+        (slot, place): (Slot, Place),
+        of: (Instant, Side, Format),
+        (told, header_octets): (&Told, u64),
+        sink: &mut Sink<'_>,
+    ) {
+        let (at, side, _) = of;
+        let connection = self.table.get(place);
+        let role = transfer::told(connection, of, told, sink);
+        let has_holes = connection.senders[other(side)].data.has_holes();
+        let is_ordinary = sink.witness.is_none() && !has_holes;
+        let Some(sort) = Sort::of(role).filter(|_| is_ordinary) else {
+            let mut tpdu = Tpdu::plain(Kind::Ak, header_octets, 0);
+            transfer::close_holes(connection, of, (told.next, role), (&mut tpdu, sink));
+            return self.count_known(at, (place, side), &tpdu, sink);
+        };
+        connection.senders[side].count_acknowledgement(header_octets, role);
+        self.table.slab.touch(place, at);
+        let all = &mut sink.measures.traffic;
+        let classes = all.sizes.classes(header_octets, None, None);
+        let one = Alike::one(classes, header_octets, 0, 0);
+        self.remembered.add(slot, (sort, one), (&mut self.hosts.counts, all));
+    }
+
+    /// The side that goes by this name, and where it is remembered.
     #[inline]
     fn remember(
         &mut self,
-        name: [u64; 2],
-        reference: Reference,
-        parties: impl FnOnce() -> [Party; 2],
-    ) -> Option<Found> {
+        name: Name,
+        who: (Reference, impl FnOnce() -> [Party; 2]),
+        sink: &mut Sink<'_>,
+    ) -> Option<(Slot, Found)> {
         let changes = self.table.changes();
-        let known = self.remembered.place(name)?;
-        if known.name == name && known.changes == changes {
-            return Some((known.found >> 1, (known.found & 1) as Side));
+        if let Some(found) = self.remembered.find(name, changes) {
+            return Some(found);
         }
+        let (reference, parties) = who;
         let [owner, peer] = parties();
         let key = Key { owner: &owner, peer: &peer, reference };
-        let (place, side) = self.table.find(&key, &self.hosts)?;
-        *known = Known { name, changes, found: place << 1 | side as u32 };
-        Some((place, side))
+        let found = self.table.find(&key, &self.hosts)?;
+        let (place, side) = found;
+        let senders = &self.table.get(place).senders;
+        let ends = [other(side), side].map(|side| senders[side].end().host);
+        let counted = (&mut self.hosts.counts, &mut sink.measures.traffic);
+        Some((self.remembered.remember((name, changes), found, ends, counted), found))
     }
 }
 
@@ -366,7 +387,7 @@ mod tests {
             let at = Instant::from_nanos(nanos);
             plain += usize::from(Plain::of(Link::Ethernet, captured).is_some());
             ours.observe(at, Link::Ethernet, captured, octets.len());
-            let at = dissecting.intervals.tick(at).expect("time runs forwards");
+            let at = dissecting.tick(at).expect("time runs forwards");
             dissecting.dissect(at, Link::Ethernet, captured, octets.len());
         }
         println!("seen: {plain} plain frames of 60000");

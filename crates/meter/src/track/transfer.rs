@@ -1,7 +1,7 @@
 //! TPDUs of data transfer: what a DT, an AK, an ED or an EA means to its connection.
 
 use super::Sink;
-use super::connection::{Connection, Sender, Side};
+use super::connection::{Connection, Sender, Side, other};
 use super::data::Arrival;
 use super::tsdu::Stretch;
 use crate::oddity::{Class, Oddities};
@@ -55,7 +55,7 @@ pub(super) fn data(
     let (is_over, has_flow_control) = (connection.state.is_over(), connection.has_flow_control());
     let [first, second] = &mut connection.senders;
     let (sender, peer) = if side == 0 { (first, second) } else { (second, first) };
-    let Part { number, ends, octets } = *part;
+    let Part { number, ends, .. } = *part;
     let stretch = Stretch::of(tpdu.data_octets, ends);
     let arrival = match format {
         Format::Class0 => sender.data.in_order(stretch),
@@ -70,14 +70,53 @@ pub(super) fn data(
     tpdu.finished_octets = arrival.finished.octets;
     tpdu.empty_part = tpdu.data_octets == 0 && !ends;
     tpdu.into_closed_window = has_flow_control && peer.acknowledgements.is_beyond(format, number);
-    if arrival.retransmitted {
-        return;
+    if !arrival.retransmitted {
+        let is_empty = tpdu.empty_part;
+        passed(connection, (at, side, format), part, (is_empty, sink));
     }
+}
+
+/// A DT as most are: the next one, not empty, within its credit, and of a connection that is not over. Tells the
+/// octets of the TSDU that it ends, where it does. None where it is another; nothing has happened then.
+#[inline]
+pub(super) fn data_in_turn(
+    connection: &mut Connection,
+    (at, side, format): (Instant, Side, Format),
+    part: &Part<'_>,
+    sink: &mut Sink<'_>,
+) -> Option<Option<u64>> {
+    let Part { number, ends, octets } = *part;
+    let (is_over, has_flow_control) = (connection.state.is_over(), connection.has_flow_control());
+    let [first, second] = &mut connection.senders;
+    let (sender, peer) = if side == 0 { (first, second) } else { (second, first) };
+    let is_odd = is_over
+        || octets.is_empty() && !ends
+        || format == Format::Class0 && number != 0
+        || has_flow_control && peer.acknowledgements.is_beyond(format, number);
+    if is_odd {
+        return None;
+    }
+    let finished = sender.data.arrive_in_turn(format, number, (octets.len() as u64, ends))?;
+    passed(connection, (at, side, format), part, (false, sink));
+    Some(finished)
+}
+
+/// A DT that this side sent for the first time: who waits for what from now on.
+#[inline]
+fn passed(
+    connection: &mut Connection,
+    (at, side, format): (Instant, Side, Format),
+    part: &Part<'_>,
+    (is_empty, sink): (bool, &mut Sink<'_>),
+) {
+    let has_flow_control = connection.has_flow_control();
+    let Part { number, ends, octets } = *part;
+    let sender = &mut connection.senders[side];
     if has_flow_control {
         let Sender { waiting, rare, .. } = &mut *sender;
         waiting.sent(format, (number, at), move || &mut rare.get_or_insert_default().waiting);
     }
-    if tpdu.empty_part {
+    if is_empty {
         return;
     }
     let begins = !sender.is_within_tsdu;
@@ -109,13 +148,24 @@ fn note_gaps(arrival: &Arrival, oddities: &mut Oddities) {
 }
 
 /// An AK that this side sent.
-#[inline]
 pub(super) fn acknowledge(
     connection: &mut Connection,
-    (at, side, format): (Instant, Side, Format),
+    of: (Instant, Side, Format),
     ak: &Told,
     (tpdu, sink): (&mut Tpdu, &mut Sink<'_>),
 ) {
+    let role = told(connection, of, ak, sink);
+    close_holes(connection, of, (ak.next, role), (tpdu, sink));
+}
+
+/// What an AK of this side is for, and who waits no longer.
+#[inline]
+pub(super) fn told(
+    connection: &mut Connection,
+    (at, side, format): (Instant, Side, Format),
+    ak: &Told,
+    sink: &mut Sink<'_>,
+) -> Role {
     let has_flow_control = connection.has_flow_control();
     let [first, second] = &mut connection.senders;
     let (sender, peer) = if side == 0 { (first, second) } else { (second, first) };
@@ -134,7 +184,17 @@ pub(super) fn acknowledge(
             sink.span(Between::ClosedWindow, closed);
         }
     }
-    let closed = peer.data.acknowledged(format, ak.next);
+    role
+}
+
+/// What an AK of this side tells of DTs that were never seen, `next` being the one expected.
+pub(super) fn close_holes(
+    connection: &mut Connection,
+    (_, side, format): (Instant, Side, Format),
+    (next, role): (u32, Role),
+    (tpdu, sink): (&mut Tpdu, &mut Sink<'_>),
+) {
+    let closed = connection.senders[other(side)].data.acknowledged(format, next);
     note_gaps(&closed, sink.oddities);
     tpdu.role = Some(role);
     tpdu.retransmitted = matches!(role, Role::Confirming | Role::KeepingAlive);

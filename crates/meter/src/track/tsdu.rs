@@ -74,6 +74,15 @@ impl Open {
     /// Of the TSDU under way a part was not seen, so how long it is cannot be told.
     pub(super) const BROKEN: Self = Self(u64::MAX);
 
+    /// Goes on with the DT that comes next: the octets of its TSDU, where that ends with it. None where a
+    /// part of that was not seen; nothing has happened then.
+    #[inline]
+    pub(super) fn go_on(&mut self, data_octets: u64, end_of_tsdu: bool) -> Option<Option<u64>> {
+        let octets = self.0.checked_add(data_octets).filter(|_| *self != Self::BROKEN)?;
+        self.0 = if end_of_tsdu { 0 } else { octets };
+        Some(end_of_tsdu.then_some(octets))
+    }
+
     /// Goes on with the stretch that comes next.
     pub(super) fn absorb(&mut self, stretch: Stretch) -> Finished {
         let Stretch { has_end, head_octets, tail_octets } = stretch;

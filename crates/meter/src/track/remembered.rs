@@ -1,0 +1,110 @@
+//! Whose TPDUs passed lately: sides of connections, under what names them in a frame.
+//!
+//! Ordinary TPDUs of one sort are added up here first. They count for their hosts and the network when others
+//! come in their place, and before anybody is told what was counted.
+
+use super::connection::Side;
+use super::table::Found;
+use crate::host::{Counts, HostNumber};
+use crate::measure::{Alike, Sort, Traffic};
+use crate::memo::{Memo, Name, Slot};
+use crate::slab::Place;
+
+/// A side of a connection.
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    place: Place,
+    /// Which side.
+    side: u8,
+    /// Whether it is on the list of those with TPDUs that have to be counted.
+    is_listed: bool,
+    /// Who sends to it, and itself.
+    hosts: [HostNumber; 2],
+    /// What was sent to it, by sort.
+    alike: [Alike; Sort::ALL.len()],
+}
+
+impl Known {
+    /// Counts what was added up for both hosts and the network.
+    fn count(&self, hosts: &mut Counts, all: &mut Traffic) {
+        for (sort, alike) in Sort::ALL.into_iter().zip(&self.alike) {
+            if alike.tpdus > 0 {
+                hosts.alike(self.hosts, sort, alike);
+                all.alike(sort, alike);
+            }
+        }
+    }
+}
+
+/// The sides that were found lately.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Remembered {
+    memo: Memo<Known>,
+    /// Those with TPDUs that have to be counted.
+    listed: Vec<Slot>,
+}
+
+impl Remembered {
+    /// The connection and its side that go by this name, and where they are remembered, if nothing has come or
+    /// gone since.
+    #[inline]
+    pub(super) fn find(&self, name: Name, changes: u64) -> Option<(Slot, Found)> {
+        let (slot, known) = self.memo.find(name, changes)?;
+        Some((slot, (known.place, Side::from(known.side))))
+    }
+
+    /// Remembers a side, and tells where. `hosts` are who sends to it and who it is. What was added up for the
+    /// one in whose place it comes counts first.
+    pub(super) fn remember(
+        &mut self,
+        (name, changes): (Name, u64),
+        (place, side): Found,
+        hosts: [HostNumber; 2],
+        (counts, all): (&mut Counts, &mut Traffic),
+    ) -> Slot {
+        let slot = self.memo.room(name);
+        let before = self.memo.at(slot);
+        before.count(counts, all);
+        let (is_listed, alike) = (before.is_listed, Default::default());
+        let known = Known { place, side: side as u8, is_listed, hosts, alike };
+        self.memo.replace(slot, name, changes, known);
+        slot
+    }
+
+    /// Adds a TPDU that was sent to the side in a place.
+    #[inline]
+    pub(super) fn add(
+        &mut self,
+        slot: Slot,
+        (sort, one): (Sort, Alike),
+        (counts, all): (&mut Counts, &mut Traffic),
+    ) {
+        let known = self.memo.at(slot);
+        if !known.is_listed {
+            known.is_listed = true;
+            self.listed.push(slot);
+        }
+        let alike = &mut known.alike[sort as usize];
+        if !alike.add(&one) {
+            let before = core::mem::replace(alike, one);
+            if before.tpdus > 0 {
+                counts.alike(known.hosts, sort, &before);
+                all.alike(sort, &before);
+            }
+        }
+    }
+
+    /// Counts everything that was added up.
+    pub(super) fn settle(&mut self, counts: &mut Counts, all: &mut Traffic) {
+        for slot in self.listed.drain(..) {
+            let known = self.memo.at(slot);
+            known.count(counts, all);
+            (known.is_listed, known.alike) = (false, Default::default());
+        }
+    }
+
+    /// Counts everything that was added up elsewhere, and leaves it as it is.
+    pub(super) fn tell(&self, counts: &mut Counts, all: &mut Traffic) {
+        self.memo.each(&self.listed).for_each(|known| known.count(counts, all));
+    }
+}
