@@ -124,10 +124,27 @@ impl Meter {
     /// wire.
     pub fn observe(&mut self, at: Instant, link: Link, octets: &[u8], original_octets: usize) {
         let Some(at) = self.tick(at) else { return };
-        match Plain::of(link, octets) {
-            Some(plain) if self.plain(at, &plain) => {}
-            _ => self.dissect(at, link, octets, original_octets),
+        let is_plain = match Plain::of(link, octets) {
+            Some(plain) => self.plain(at, &plain),
+            None => stream::Plain::of(link, octets)
+                .is_some_and(|plain| self.segment_in_turn(at, &plain)),
+        };
+        if !is_plain {
+            self.dissect(at, link, octets, original_octets);
         }
+    }
+
+    /// A segment of a TCP stream that is as most are; whether it was.
+    #[inline]
+    fn segment_in_turn(&mut self, at: Instant, plain: &stream::Plain<'_>) -> bool {
+        let mut sink = self.intervals.sink();
+        if !self.streams.plain(at, plain, &mut self.tracker, &mut sink) {
+            return false;
+        }
+        let octets = plain.lpdu_octets as u64;
+        sink.measures.lpdu(at, octets, None);
+        sink.measures.npdu(octets - plain.before_npdu() as u64);
+        true
     }
 
     /// Takes notice of the time, and gives it back as it counts, as [`Intervals::tick`] does.

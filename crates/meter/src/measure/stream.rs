@@ -10,7 +10,7 @@
 //! within 10 ms with the same acknowledgement looks like a copy.
 
 use super::{Measure, Values};
-use crate::sight::{Order, Sight};
+use crate::sight::{Order, Segment, Sight};
 
 /// TCP segments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -31,9 +31,9 @@ pub struct Streams {
     pub copies: u64,
 }
 
-impl Measure for Streams {
-    fn observe(&mut self, sight: &Sight) {
-        let Sight::Segment(segment) = sight else { return };
+impl Streams {
+    /// Takes notice of a segment.
+    pub(crate) fn segment(&mut self, segment: &Segment) {
         self.segments += 1;
         self.octets += segment.octets;
         match segment.order {
@@ -43,6 +43,14 @@ impl Measure for Streams {
             Order::Again => self.again += 1,
             Order::KeepAlive => self.keep_alives += 1,
             Order::Copy => self.copies += 1,
+        }
+    }
+}
+
+impl Measure for Streams {
+    fn observe(&mut self, sight: &Sight) {
+        if let Sight::Segment(segment) = sight {
+            self.segment(segment);
         }
     }
 

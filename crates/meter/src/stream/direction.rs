@@ -23,14 +23,15 @@ const REMEMBERED: usize = 2;
 
 /// What tells a copy of a packet from a segment that is sent again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-struct Print {
-    sequence: u32,
-    acknowledgement: u32,
-    octets: u32,
-    identification: u16,
-    checksum: u16,
-    window: u16,
-    flags: u8,
+pub(super) struct Print {
+    pub(super) sequence: u32,
+    pub(super) acknowledgement: u32,
+    /// Octets of data.
+    pub(super) octets: u32,
+    pub(super) identification: u16,
+    pub(super) checksum: u16,
+    pub(super) window: u16,
+    pub(super) flags: u8,
 }
 
 impl Print {
@@ -100,24 +101,56 @@ impl Direction {
     /// Whether the same packet passed a moment ago; it is remembered.
     pub(super) fn is_copy(&mut self, at: Instant, piece: &Piece<'_>) -> bool {
         let print = Print::of(piece);
-        let known = |(known, since): &(Print, Instant)| {
-            *known == print && *since != Instant::MAX && at.since(*since) < COPY
-        };
-        if self.prints.iter().any(known) {
-            return true;
+        let is_copy = self.has_print(at, &print);
+        if !is_copy {
+            self.prints = [(print, at), self.prints[0]];
         }
-        self.prints.rotate_right(1);
-        self.prints[0] = (print, at);
-        false
+        is_copy
+    }
+
+    /// Whether a packet with this print passed a moment ago.
+    fn has_print(&self, at: Instant, print: &Print) -> bool {
+        self.prints.iter().any(|(known, since)| {
+            *known == *print && *since != Instant::MAX && at.since(*since) < COPY
+        })
+    }
+
+    /// Takes notice of a segment without a flag but ACK and PSH that comes in its turn, its data being whole
+    /// packets and nothing held. Says whether it is one; if not, nothing has happened.
+    #[inline]
+    pub(super) fn take_in_turn(&mut self, at: Instant, print: Print) -> bool {
+        let Some(next) = self.next else { return false };
+        let Print { sequence, octets, acknowledgement, .. } = print;
+        // What comes next with data is no copy, which would lie behind what it is a copy of; and what
+        // lies one behind without data keeps alive.
+        let is_in_turn = if octets > 0 {
+            sequence == next && self.framer.is_in_step()
+        } else {
+            sequence != next.wrapping_sub(1) && !self.has_print(at, &print)
+        };
+        if !is_in_turn || !self.holds_nothing() {
+            return false;
+        }
+        self.prints = [(print, at), self.prints[0]];
+        self.note_acknowledgement(acknowledgement);
+        if octets > 0 {
+            let end = next.wrapping_add(octets);
+            self.next = Some(end);
+            self.trip.get_or_insert((end, at));
+        }
+        true
     }
 
     /// Takes notice that its sender acknowledged octets of the other direction.
     pub(super) fn acknowledges(&mut self, piece: &Piece<'_>) {
         if piece.flags.has(Flags::ACK) {
-            let number = piece.acknowledgement;
-            if self.acknowledged.is_none_or(|known| ahead(known, number) > 0) {
-                self.acknowledged = Some(number);
-            }
+            self.note_acknowledgement(piece.acknowledgement);
+        }
+    }
+
+    fn note_acknowledgement(&mut self, number: u32) {
+        if self.acknowledged.is_none_or(|known| ahead(known, number) > 0) {
+            self.acknowledged = Some(number);
         }
     }
 
@@ -231,6 +264,11 @@ impl Direction {
             self.give_up(context, found);
         }
         -before.cast_signed()
+    }
+
+    /// Whether nothing is held.
+    pub(super) fn holds_nothing(&self) -> bool {
+        self.held.is_empty()
     }
 
     /// Octets that are held.

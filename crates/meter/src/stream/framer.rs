@@ -97,6 +97,11 @@ impl Framer {
         matches!(self.state, State::InStep | State::OutOfStep)
     }
 
+    /// Whether the next octets begin a packet.
+    pub(super) fn is_in_step(&self) -> bool {
+        self.state == State::InStep && self.partial.is_none()
+    }
+
     /// Whether it ends between packets.
     pub(super) fn is_between(&self) -> bool {
         self.partial.is_none()

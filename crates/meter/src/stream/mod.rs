@@ -8,6 +8,7 @@
 
 mod direction;
 mod framer;
+mod plain;
 
 use crate::host::Address;
 use crate::measure::{Measure, Streams as Counts};
@@ -21,6 +22,8 @@ use direction::Direction;
 use foldhash::fast::FixedState;
 use framer::{Event, Found, Packet};
 use hashbrown::HashTable;
+pub(crate) use plain::Plain;
+use plain::Remembered;
 use wire::addr::Socket;
 use wire::dissect::Piece;
 use wire::tcp::Flags;
@@ -140,6 +143,9 @@ pub(crate) struct Streams {
     index: HashTable<Place>,
     state: FixedState,
     slab: Slab<Flow>,
+    remembered: Remembered,
+    /// How often a stream was made or forgotten, and one: nothing was ever found before the first.
+    changes: u64,
     /// How many there have been.
     flows: u64,
     silence: Duration,
@@ -162,6 +168,8 @@ impl Streams {
             index: HashTable::new(),
             state: FixedState::with_seed(seed),
             slab: Slab::new(maximum),
+            remembered: Remembered::default(),
+            changes: 1,
             flows: 0,
             silence,
             held_octets: 0,
@@ -227,13 +235,15 @@ impl Streams {
         }
     }
 
+    /// The stream between these ends, if it is known.
+    fn known(&self, ends: [Socket; 2]) -> Option<Place> {
+        let is_it = |place: &Place| self.slab.get(*place).is_some_and(|flow| flow.ends == ends);
+        self.index.find(hash(&self.state, ends), is_it).copied()
+    }
+
     fn find(&mut self, at: Instant, ends: [Socket; 2], sink: &mut Sink<'_>) -> Place {
-        let hash_of = hash(&self.state, ends);
-        let slab = &self.slab;
-        let found =
-            self.index.find(hash_of, |place| slab.get(*place).is_some_and(|f| f.ends == ends));
-        if let Some(place) = found {
-            return *place;
+        if let Some(place) = self.known(ends) {
+            return place;
         }
         if self.slab.is_full()
             && let Some(oldest) = self.slab.oldest()
@@ -241,10 +251,10 @@ impl Streams {
             sink.oddities.count(Class::Meter, "TCP connection forgotten for want of room");
             self.remove(oldest);
         }
-        self.flows += 1;
+        (self.flows, self.changes) = (self.flows + 1, self.changes + 1);
         let place = self.slab.insert(Flow::new(ends, self.flows), at);
         let (slab, state) = (&self.slab, &self.state);
-        self.index.insert_unique(hash_of, place, |place| {
+        self.index.insert_unique(hash(state, ends), place, |place| {
             slab.get(*place).map_or(0, |flow| hash(state, flow.ends))
         });
         place
@@ -258,6 +268,7 @@ impl Streams {
 
     fn remove(&mut self, place: Place) {
         let Some(flow) = self.slab.remove(place) else { return };
+        self.changes += 1;
         let held = flow.directions.iter().map(Direction::held_octets).sum::<usize>();
         self.held_octets -= held.cast_signed();
         let hash = hash(&self.state, flow.ends);
