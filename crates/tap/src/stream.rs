@@ -132,14 +132,11 @@ impl<'a> Stream<'a> {
             accepted: Some(counted.received + counted.dropped),
             dropped_by_system: Some(counted.dropped),
             delivered: Some(self.frames),
-        };
-        let comment = match counted.frozen {
-            0 => String::new(),
-            times => format!("ring full {times} times"),
+            ring_full: Some(counted.frozen),
         };
         let at = Instant::from_nanos(nanos(clock::wall()));
         self.writer
-            .statistics(self.interface, at, &statistics, &comment)
+            .statistics(self.interface, at, &statistics)
             .and_then(|()| self.writer.flush())
             .map_err(|error| ("write", error))
     }

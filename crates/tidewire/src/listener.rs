@@ -129,6 +129,7 @@ impl Listener {
             ),
             Self::Helper(helper) => helper
                 .capture
+                    ring_full: Some(counted.frozen),
                 .interfaces()
                 .first()
                 .map(|first| first.statistics)

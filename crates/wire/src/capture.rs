@@ -78,6 +78,9 @@ pub struct Statistics {
     pub dropped_by_system: Option<u64>,
     /// Frames that reached the writer (`isb_usrdeliv`).
     pub delivered: Option<u64>,
+    /// How often what the writer heard with had no room left. pcapng has no option for it; writers
+    /// of ours say it in the comment, `ring full 2 times`.
+    pub ring_full: Option<u64>,
 }
 
 impl Statistics {
@@ -88,6 +91,20 @@ impl Statistics {
             (None, None) => None,
             (Some(one), None) | (None, Some(one)) => Some(one),
             (Some(one), Some(other)) => Some(one.saturating_add(other)),
+        }
+    }
+
+    /// Adds what was counted elsewhere; what neither tells stays untold.
+    pub fn add(&mut self, other: &Self) {
+        for (sum, more) in [
+            (&mut self.received, other.received),
+            (&mut self.dropped_by_interface, other.dropped_by_interface),
+            (&mut self.accepted, other.accepted),
+            (&mut self.dropped_by_system, other.dropped_by_system),
+            (&mut self.delivered, other.delivered),
+            (&mut self.ring_full, other.ring_full),
+        ] {
+            *sum = more.map_or(*sum, |more| Some(sum.unwrap_or(0).saturating_add(more)));
         }
     }
 }

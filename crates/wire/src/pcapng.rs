@@ -30,6 +30,9 @@ const ENHANCED_PACKET: u32 = 6;
 
 const END_OF_OPTIONS: u16 = 0;
 const COMMENT: u16 = 1;
+/// How a comment of ours says how often a ring was full.
+const RING_FULL: &str = "ring full ";
+const TIMES: &str = " times";
 const INTERFACE_NAME: u16 = 2;
 const PACKET_FLAGS: u16 = 2;
 const INTERFACE_RESOLUTION: u16 = 9;
@@ -271,6 +274,7 @@ impl Reader {
                 ACCEPTED => statistics.accepted = count,
                 DROPPED_BY_SYSTEM => statistics.dropped_by_system = count,
                 DELIVERED => statistics.delivered = count,
+                COMMENT => statistics.ring_full = ring_full(value).or(statistics.ring_full),
                 _ => {}
             }
         }
@@ -452,17 +456,15 @@ impl<W: Write> Writer<W> {
         self.end_block(ENHANCED_PACKET)
     }
 
-    /// Writes what has been counted at an interface up to `at`, with a comment unless that is empty.
+    /// Writes what has been counted at an interface up to `at`.
     ///
     /// # Errors
-    /// Those of the output; `InvalidInput` for an interface not described, and for a comment of more
-    /// than 65535 octets.
+    /// Those of the output; `InvalidInput` for an interface not described.
     pub fn statistics(
         &mut self,
         interface: u32,
         at: Instant,
         statistics: &Statistics,
-        comment: &str,
     ) -> io::Result<()> {
         if interface >= self.interfaces {
             return Err(refused("interface not described"));
@@ -472,8 +474,8 @@ impl<W: Write> Writer<W> {
         for word in [interface, high, low] {
             self.block.extend(word.to_le_bytes());
         }
-        if !comment.is_empty() {
-            self.option(COMMENT, comment.as_bytes())?;
+        if let Some(times) = statistics.ring_full {
+            self.option(COMMENT, format!("{RING_FULL}{times}{TIMES}").as_bytes())?;
         }
         for (code, count) in [
             (RECEIVED, statistics.received),
@@ -529,6 +531,12 @@ impl<W: Write> Writer<W> {
         self.out.write_all(&self.block)?;
         self.out.write_all(&length.to_le_bytes())
     }
+}
+
+/// What a comment of ours says of a ring.
+fn ring_full(comment: &[u8]) -> Option<u64> {
+    let text = core::str::from_utf8(comment).ok()?;
+    text.strip_prefix(RING_FULL)?.strip_suffix(TIMES)?.parse().ok()
 }
 
 fn refused(why: &'static str) -> io::Error {

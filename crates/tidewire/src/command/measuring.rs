@@ -320,12 +320,12 @@ pub(super) fn conclude(
         (None, true) => Some("interrupted".to_owned()),
         (None, false) => None,
     };
-    let has_dropped = recorder.dropped_by_kernel().is_some_and(|dropped| dropped > 0);
+    let has_dropped = recorder.collected().dropped().is_some_and(|dropped| dropped > 0);
     teller.is_missing = failure.is_some() || has_dropped;
     recorder.finish(is_cut, error);
     teller.tell(recorder)?;
     let verdict = teller.beside.requirements.verdict();
-    match (failure, is_interrupted, recorder.dropped_by_kernel()) {
+    match (failure, is_interrupted, recorder.collected().dropped()) {
         (_, true, _) => Ok(Exit::Interrupted),
         (Some(failure), ..) => Err(failure.into()),
         (None, false, _) if verdict == Some(Verdict::Fail) => Ok(Exit::RequirementNotMet),

@@ -121,7 +121,7 @@ impl Events {
         let dropped = |of: Option<&Interval>| of.and_then(|of| of.dropped_by_kernel).unwrap_or(0);
         let (then, now) = (dropped(before), dropped(Some(now)));
         if now > then {
-            self.push(until_ns, true, format!("the kernel dropped {} frames", now - then));
+            self.push(until_ns, true, format!("{} frames were dropped", now - then));
         }
     }
 

@@ -125,7 +125,7 @@ impl Judge<'_> {
         if dropped > 0 {
             let share = share(dropped, frames + dropped);
             let text = format!(
-                "the kernel dropped {dropped} frames, {}: every count is too low",
+                "{dropped} frames were dropped, {}: every count is too low",
                 percent(share)
             );
             self.push(Grade::Bad, 1.0 + share, Page::Capture, text);
@@ -329,7 +329,7 @@ mod tests {
         assert_eq!(
             told,
             [
-                (Grade::Bad, "the kernel dropped 3 frames, 3.0 %: every count is too low"),
+                (Grade::Bad, "3 frames were dropped, 3.0 %: every count is too low"),
                 (Grade::Look, "5 of 1000 DTs were sent again, 0.50 %"),
             ]
         );

@@ -7,7 +7,7 @@ use super::event::{Event, Events};
 use super::known::Known;
 use super::sum;
 use crate::stream::{
-    ConnectionInterval, End, Head, HostInterval, Interval, Named, Record, Sample, Total,
+    Collection, ConnectionInterval, End, Head, HostInterval, Interval, Named, Record, Sample, Total,
 };
 use std::collections::{BTreeMap, VecDeque};
 
@@ -125,7 +125,7 @@ impl Model {
         self.end.as_ref().map_or(frames, |end| end.frames)
     }
 
-    /// Frames the kernel dropped.
+    /// Frames that were dropped where they were collected.
     pub(super) fn dropped(&self) -> Option<u64> {
         let latest = self.latest.as_ref().and_then(|latest| latest.dropped_by_kernel);
         self.end.as_ref().map_or(latest, |end| end.dropped_by_kernel)
@@ -148,6 +148,12 @@ impl Model {
         if let Some(end) = &self.end {
             return end.oddities.clone();
         }
+    /// What was counted where frames were collected.
+    pub(super) fn collected(&self) -> Collection {
+        let latest = self.latest.as_ref().map(Interval::collected);
+        self.end.as_ref().map(End::collected).or(latest).unwrap_or_default()
+    }
+
         let mut sum = self.oddities.clone();
         if let Some(latest) = self.latest.as_ref().filter(|latest| !latest.complete) {
             sum::add(&mut sum, &latest.oddities);

@@ -3,6 +3,7 @@
 use meter::measure::Traffic;
 use meter::oddity::Oddities;
 use meter::{Address, Connection, Direction, Host, Numbers, Report};
+use wire::capture::Statistics;
 use wire::time::Instant;
 
 /// Something found. Those of an interval come in this order: the interval, its hosts, its
@@ -57,8 +58,8 @@ pub(crate) struct Interval {
     pub(crate) is_over: bool,
     /// Frames it held, whatever they were.
     pub(crate) frames: u64,
-    /// Frames the kernel dropped since measuring began; none where nobody can tell.
-    pub(crate) dropped_by_kernel: Option<u64>,
+    /// What was counted where frames are collected, since measuring began.
+    pub(crate) collected: Statistics,
 }
 
 /// What a host sent and received in an interval.
@@ -95,7 +96,7 @@ pub(crate) struct End {
     pub(crate) frames: u64,
     /// Frames that a filter left out; none where there is no filter.
     pub(crate) left_out: Option<u64>,
-    pub(crate) dropped_by_kernel: Option<u64>,
+    pub(crate) collected: Statistics,
     pub(crate) oddities: Oddities,
     pub(crate) error: Option<String>,
 }

@@ -90,10 +90,8 @@ impl Lines {
         if let Some(table) = tables::oddities(&end.oddities) {
             output.line(format_args!("\n{table}"))?;
         }
-        let dropped = end
-            .dropped_by_kernel
-            .map(|dropped| format!(", {dropped} more dropped by the kernel"))
-            .unwrap_or_default();
+        let dropped: String =
+            end.collected().lost().iter().map(|lost| format!(", {lost}")).collect();
         let left_out = end
             .left_out
             .map(|left_out| format!(", {left_out} more left out by the filter"))

@@ -12,6 +12,7 @@
 //! So what a screen shows is what the stream says, whoever wrote it.
 
 mod baseline;
+mod collection;
 mod item;
 mod lines;
 mod named;
@@ -22,6 +23,7 @@ mod recorder;
 mod subset;
 mod tables;
 
+pub(crate) use collection::Collection;
 pub(crate) use item::Item;
 pub(crate) use lines::Lines;
 pub(crate) use named::Named;

@@ -4,7 +4,7 @@
 //! and names that they do not know.
 
 use super::item::{self, Item};
-use super::{Named, SCHEMA, Subset};
+use super::{Collection, Named, SCHEMA, Subset};
 use meter::measure::{Traffic, Values, Volume};
 use meter::metric::Metric;
 use meter::oddity::{self, Oddities};
@@ -116,7 +116,10 @@ pub(crate) struct Interval {
     /// Whether it is over; of a report within it, it is not.
     pub(crate) complete: bool,
     pub(crate) frames: u64,
+    /// All that were dropped where they were collected, by whomever.
     pub(crate) dropped_by_kernel: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) collection: Option<Collection>,
     pub(crate) measures: Named<u64>,
     pub(crate) metrics: Named<Option<f64>>,
     pub(crate) oddities: Named<u64>,
@@ -225,8 +228,27 @@ pub(crate) struct End {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) left_out: Option<u64>,
     pub(crate) oddities: Named<u64>,
+    /// All that were dropped where they were collected, by whomever.
     pub(crate) dropped_by_kernel: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) collection: Option<Collection>,
     pub(crate) error: Option<String>,
+}
+
+impl Interval {
+    /// What was counted where frames were collected, as far as the record says it.
+    pub(crate) fn collected(&self) -> Collection {
+        let dropped_by_kernel = self.dropped_by_kernel;
+        self.collection.unwrap_or(Collection { dropped_by_kernel, ..Collection::default() })
+    }
+}
+
+impl End {
+    /// What was counted where frames were collected, as far as the record says it.
+    pub(crate) fn collected(&self) -> Collection {
+        let dropped_by_kernel = self.dropped_by_kernel;
+        self.collection.unwrap_or(Collection { dropped_by_kernel, ..Collection::default() })
+    }
 }
 
 impl Record {
@@ -283,7 +305,8 @@ impl Record {
                 frames: end.frames,
                 left_out: end.left_out,
                 oddities: oddities(&end.oddities),
-                dropped_by_kernel: end.dropped_by_kernel,
+                dropped_by_kernel: end.collected.dropped(),
+                collection: Collection::of(&end.collected),
                 error: end.error.clone(),
             }),
         }
@@ -308,7 +331,7 @@ fn sample_record(sample: &item::Sample) -> Sample {
 }
 
 fn interval_record(interval: &item::Interval, only: &Subset) -> Interval {
-    let item::Interval { report, is_over, frames, dropped_by_kernel } = interval;
+    let item::Interval { report, is_over, frames, collected } = interval;
     Interval {
         index: report.index,
         intervals: report.intervals,
@@ -316,7 +339,8 @@ fn interval_record(interval: &item::Interval, only: &Subset) -> Interval {
         length_ns: nanos(report.length),
         complete: *is_over,
         frames: *frames,
-        dropped_by_kernel: *dropped_by_kernel,
+        dropped_by_kernel: collected.dropped(),
+        collection: Collection::of(collected),
         measures: measures(report, only),
         metrics: metrics(&report.metrics),
         oddities: oddities(&report.oddities),

@@ -13,6 +13,7 @@ use meter::metric::{Basis, metrics};
 use meter::oddity::Oddities;
 use meter::{Meter, Remarks, Settings};
 use std::collections::VecDeque;
+use wire::capture::Statistics;
 use wire::dissect::Link;
 use wire::time::Instant;
 
@@ -69,7 +70,7 @@ pub(crate) struct Recorder {
     frames: u64,
     frames_before: u64,
     sampled: Sample,
-    dropped_by_kernel: Option<u64>,
+    collected: Statistics,
     left_out: Option<u64>,
     intervals: u64,
 }
@@ -90,7 +91,7 @@ impl Recorder {
             frames: 0,
             frames_before: 0,
             sampled: Sample { start: nothing, end: nothing, frames: 0, octets: 0, places: vec![] },
-            dropped_by_kernel: None,
+            collected: Statistics::default(),
             left_out: None,
             intervals: 0,
         }
@@ -111,9 +112,9 @@ impl Recorder {
         self.frames
     }
 
-    /// Frames the kernel dropped, as was noted last.
-    pub(crate) const fn dropped_by_kernel(&self) -> Option<u64> {
-        self.dropped_by_kernel
+    /// What was counted where frames are collected, as was noted last.
+    pub(crate) const fn collected(&self) -> &Statistics {
+        &self.collected
     }
 
     /// Whether something is to be told at this time.
@@ -126,9 +127,9 @@ impl Recorder {
         self.spans.intervals.is_some_and(|most| self.intervals >= most)
     }
 
-    /// Notes how many frames the kernel dropped since measuring began.
-    pub(crate) const fn note_dropped(&mut self, dropped: Option<u64>) {
-        self.dropped_by_kernel = dropped;
+    /// Notes what was counted where frames are collected, since measuring began.
+    pub(crate) const fn note_collected(&mut self, collected: Statistics) {
+        self.collected = collected;
     }
 
     /// Notes how many frames a filter left out; none where there is no filter.
@@ -294,8 +295,8 @@ impl Recorder {
         if is_over {
             self.frames_before = self.frames;
         }
-        let dropped_by_kernel = self.dropped_by_kernel;
-        let told = Interval { report, is_over, frames, dropped_by_kernel };
+        let collected = self.collected;
+        let told = Interval { report, is_over, frames, collected };
         self.items.push_back(Item::Interval(Box::new(told)));
     }
 
@@ -343,12 +344,12 @@ impl Recorder {
         let connections = self.meter.each_connection();
         self.items.extend(connections.map(|known| Item::Connection(Box::new(known))));
         self.items.extend(self.meter.each_host().map(|host| Item::Host(Box::new(host))));
-        let (frames, dropped_by_kernel) = (self.frames, self.dropped_by_kernel);
+        let (frames, collected) = (self.frames, self.collected);
         let oddities_of_all = oddities.clone();
         self.items.push_back(Item::End(End {
             frames,
             left_out: self.left_out,
-            dropped_by_kernel,
+            collected,
             oddities: oddities_of_all,
             error,
         }));

@@ -99,9 +99,8 @@ pub(crate) fn run(
 fn summary(ended: &Ended, settings: &Settings, output: &Output) -> std::io::Result<()> {
     let seen = ended.gather.snapshot(gather::Window { samples: usize::MAX, until: None });
     let dropped = ended.dropped_by_kernel.filter(|dropped| *dropped > 0);
-    let dropped = dropped
-        .map(|dropped| format!(", {dropped} more dropped by the kernel"))
-        .unwrap_or_default();
+    let dropped =
+        dropped.map(|dropped| format!(", {dropped} more dropped on their way")).unwrap_or_default();
     let amount = view::amount;
     output.line(format_args!(
         "{}: {} frames in {}{dropped}; filter: {}",

@@ -10,8 +10,10 @@ use crate::interrupt;
 use crate::listener::Listener;
 use core::time::Duration;
 use live::clock::{self, Correlation};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
-use wire::capture::Capture;
+use wire::capture::{Capture, Statistics};
 use wire::dissect::Link;
 use wire::time::Instant;
 
@@ -58,11 +60,12 @@ impl Source {
         }
     }
 
-    /// Frames the kernel dropped; none of a capture, which does not say.
-    pub(super) const fn dropped(&self) -> Option<u64> {
+    /// Frames that were dropped; none where nobody can tell. A capture may say it, once it has been
+    /// read to its end.
+    pub(super) fn dropped(&self) -> Option<u64> {
         match self {
             Self::Port(port) => Some(port.dropped),
-            Self::Playback(_) => None,
+            Self::Playback(playback) => playback.dropped(),
         }
     }
 }
@@ -135,14 +138,31 @@ pub(crate) struct Playback {
     /// When it began, on the clock and in the capture.
     begun: Option<(Instant, Instant)>,
     next: Option<Frame>,
+    /// What the capture says was dropped where it was made; [`UNTOLD`] where it does not say it.
+    dropped: Arc<AtomicU64>,
 }
+
+/// No count of frames.
+const UNTOLD: u64 = u64::MAX;
 
 impl Playback {
     /// Plays back what `capture` holds; `name` is what errors call it.
     pub(crate) fn new(capture: Capture, name: String, is_pipe: bool, speed: Option<f64>) -> Self {
         let (sender, frames) = mpsc::sync_channel(AHEAD);
-        std::thread::spawn(move || read(capture, &name, &sender));
-        Self { frames, speed, is_pipe, begun: None, next: None }
+        let dropped = Arc::new(AtomicU64::new(UNTOLD));
+        let told = Arc::clone(&dropped);
+        std::thread::spawn(move || {
+            let mut capture = capture;
+            read(&mut capture, &name, &sender);
+            let mut counted = Statistics::default();
+            capture.interfaces().iter().for_each(|interface| counted.add(&interface.statistics));
+            told.store(counted.dropped().unwrap_or(UNTOLD), Ordering::Release);
+        });
+        Self { frames, speed, is_pipe, begun: None, next: None, dropped }
+    }
+
+    fn dropped(&self) -> Option<u64> {
+        Some(self.dropped.load(Ordering::Acquire)).filter(|dropped| *dropped != UNTOLD)
     }
 
     fn step(&mut self, gather: &mut Gather, until: Instant) -> Step {
@@ -151,7 +171,13 @@ impl Playback {
             None => match self.frames.recv_timeout(until.since(clock::now())) {
                 Ok(Ok(frame)) => frame,
                 Ok(Err(failure)) => return Step::Ended(Some(failure)),
-                Err(RecvTimeoutError::Disconnected) => return Step::Ended(None),
+                Err(RecvTimeoutError::Disconnected) => {
+                    if let Some(dropped @ 1..) = self.dropped() {
+                        gather
+                            .tell(format!("{dropped} frames were dropped: they are in no sample"));
+                    }
+                    return Step::Ended(None);
+                }
                 Err(RecvTimeoutError::Timeout) => {
                     if let Some(at) = self.in_capture(clock::now()).filter(|_| self.is_pipe) {
                         gather.advance(at.saturating_sub(PIPE_LAG));
@@ -195,7 +221,7 @@ fn stretched(span: Duration, by: f64) -> Duration {
 }
 
 /// Decodes a capture to its end, or until nobody wants more.
-fn read(mut capture: Capture, name: &str, to: &SyncSender<Result<Frame, Failure>>) {
+fn read(capture: &mut Capture, name: &str, to: &SyncSender<Result<Frame, Failure>>) {
     loop {
         let frame = match capture.next() {
             Ok(None) => return,
@@ -252,6 +278,27 @@ mod tests {
     fn packets(gather: &Gather) -> Vec<u64> {
         let seen = gather.snapshot(Window { samples: 1_000, until: None });
         seen.samples.iter().map(|sample| sample.packets).collect()
+    }
+
+    #[test]
+    fn what_a_capture_says_was_dropped_is_told_at_its_end() {
+        let mut writer = wire::pcapng::Writer::new(Vec::new()).unwrap();
+        let interface = writer.interface(Link::Ethernet, "eth1").unwrap();
+        writer.write(interface, Instant::ZERO, &[0; 60], 60, "").unwrap();
+        let counted = Statistics {
+            dropped_by_interface: Some(2),
+            dropped_by_system: Some(5),
+            ..Statistics::default()
+        };
+        writer.statistics(interface, Instant::ZERO, &counted).unwrap();
+        let capture = Capture::open(Cursor::new(writer.into_inner())).unwrap();
+        let mut playback = Playback::new(capture, "a.pcapng".to_owned(), false, None);
+        let interval = Interval::new(Duration::from_millis(10)).unwrap();
+        let mut gather = Gather::new(interval, Filter::all());
+        while let Step::Going = playback.step(&mut gather, clock::now() + Duration::from_millis(5))
+        {
+        }
+        assert_eq!(playback.dropped(), Some(7));
     }
 
     #[test]

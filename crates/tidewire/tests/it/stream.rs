@@ -315,3 +315,43 @@ fn show_says_what_is_no_stream_and_where_one_is_cut_short() {
     assert!(stderr(&cut).contains("the stream ends without its end record"), "{}", stderr(&cut));
     assert!(stdout(&cut).contains("intervals of 10 s"), "what was there is told");
 }
+
+#[test]
+fn what_a_capture_says_was_lost_is_told_wherever_it_is_metered() {
+    let mut writer = wire::pcapng::Writer::new(Vec::new()).unwrap();
+    let interface = writer.interface(wire::dissect::Link::Ethernet, "eth1").unwrap();
+    let counts = |received, dropped_by_interface, dropped_by_system| wire::capture::Statistics {
+        received: Some(received),
+        dropped_by_interface: Some(dropped_by_interface),
+        dropped_by_system: Some(dropped_by_system),
+        ring_full: Some(1),
+        ..Default::default()
+    };
+    for (second, number) in [(100, 0), (111, 1), (112, 2)] {
+        let (at, frame) = (wire::time::Instant::from_nanos(second * SECOND), data(number));
+        writer.write(interface, at, &frame, frame.len(), "").unwrap();
+        // Counts come in the second interval and at its end; the later take the place of the earlier.
+        match number {
+            0 => {}
+            1 => writer.statistics(interface, at, &counts(4, 1, 0)).unwrap(),
+            _ => writer.statistics(interface, at, &counts(9, 4, 2)).unwrap(),
+        }
+    }
+    let octets = writer.into_inner();
+    let output = fed(&["watch", "-r", "-", "--json"], octets.clone());
+    // What was dropped is in no measure.
+    check_code(&output, 4);
+    assert!(stderr(&output).contains("6 frames were dropped"), "{}", stderr(&output));
+    let records = records(&output);
+    let end = records.last().unwrap();
+    assert_eq!(end["dropped_by_kernel"], 6);
+    let expected = serde_json::json!({ "received": 9, "dropped_by_interface": 4,
+        "dropped_by_kernel": 2, "ring_full": 1 });
+    assert_eq!(end["collection"], expected);
+    let [first, second] = &of_type(&records, "interval")[..] else { panic!("two intervals") };
+    assert_eq!((first.get("collection"), &second["collection"]), (None, &expected));
+    let lines = stdout(&fed(&["watch", "-r", "-"], octets));
+    let last =
+        "3 frames, 2 dropped by the kernel, 4 dropped by the interface, the ring full 1 times";
+    assert!(lines.contains(last), "{lines}");
+}

@@ -232,19 +232,21 @@ fn what_was_counted_at_an_interface_is_written_as_in_the_draft_and_read_again() 
         received: Some(0x0102),
         dropped_by_system: Some(3),
         delivered: Some(255),
+        ring_full: Some(2),
         ..Statistics::default()
     };
     let at = Instant::from_nanos((1 << 32) + 2);
     let early = Statistics { received: Some(1), ..Statistics::default() };
-    writer.statistics(interface, at, &early, "").unwrap();
+    writer.statistics(interface, at, &early).unwrap();
     // Section header 28; interface 12 + 8, comment 4 + 8, resolution 8, end 4; counts 12 + 12 + 12 + 4.
     let before = 28 + 44 + 40;
-    writer.statistics(interface, at, &counted, "ok").unwrap();
+    writer.statistics(interface, at, &counted).unwrap();
     let written = writer.into_inner();
-    let expected = "05 00 00 00 48 00 00 00 00 00 00 00 01 00 00 00 02 00 00 00
-        01 00 02 00 6f 6b 00 00 04 00 08 00 02 01 00 00 00 00 00 00
+    let expected = "05 00 00 00 58 00 00 00 00 00 00 00 01 00 00 00 02 00 00 00
+        01 00 11 00 72 69 6e 67 20 66 75 6c 6c 20 32 20 74 69 6d 65 73 00 00 00
+        04 00 08 00 02 01 00 00 00 00 00 00
         07 00 08 00 03 00 00 00 00 00 00 00 08 00 08 00 ff 00 00 00 00 00 00 00
-        00 00 00 00 48 00 00 00";
+        00 00 00 00 58 00 00 00";
     assert_eq!(written[before..], hex(expected));
     let mut capture = Capture::open(std::io::Cursor::new(written)).unwrap();
     assert!(capture.next().unwrap().is_none());

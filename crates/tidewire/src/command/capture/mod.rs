@@ -7,6 +7,7 @@ use crate::args::capture::Capture;
 use crate::exit::{Exit, Failure};
 use crate::listener::{Listener, Wanted};
 use crate::output::Output;
+use crate::stream::Collection;
 use crate::{interrupt, way};
 use bench::scenario::Span;
 use core::time::Duration;
@@ -37,6 +38,8 @@ enum Line<'a> {
         octets: u64,
         files: u64,
         dropped_by_kernel: Option<u64>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        collection: Option<Collection>,
         error: Option<&'a str>,
     },
 }
@@ -128,18 +131,18 @@ pub(crate) fn run(options: &Capture, output: &Output) -> anyhow::Result<Exit> {
     if options.full {
         output.remark("warning: user data is kept; whoever reads the capture reads that too");
     }
-    let (dropped, stopped) = match &options.source.interface {
+    let (counted, stopped) = match &options.source.interface {
         Some(name) => live(name, listen, options, &mut passage, output),
         None => files(options, &mut passage, output),
     };
-    conclude(options, &mut passage, dropped, stopped, output)
+    conclude(options, &mut passage, &counted, stopped, output)
 }
 
 /// Hands on what is left, and tells how it ended.
 fn conclude(
     options: &Capture,
     passage: &mut Passage,
-    dropped_by_kernel: Option<u64>,
+    counted: &Statistics,
     stopped: Option<Stopped>,
     output: &Output,
 ) -> anyhow::Result<Exit> {
@@ -155,6 +158,8 @@ fn conclude(
         None if interrupt::requested() => Some("interrupted".to_owned()),
         None => None,
     };
+    let collection = Collection::of(counted);
+    let dropped_by_kernel = counted.dropped();
     output.record(&Line::End {
         complete: error.is_none(),
         frames: written.frames,
@@ -162,6 +167,7 @@ fn conclude(
         octets: written.octets,
         files: written.files,
         dropped_by_kernel,
+        collection,
         error: error.as_deref(),
     })?;
     let mut said = format!("{} frames, {} octets", written.frames, written.octets);
@@ -171,8 +177,8 @@ fn conclude(
     if passage.left_out > 0 {
         said += &format!(", {} more left out by the filter", passage.left_out);
     }
-    if let Some(dropped) = dropped_by_kernel {
-        said += &format!(", {dropped} more dropped by the kernel");
+    for lost in collection.iter().flat_map(Collection::lost) {
+        said += &format!(", {lost}");
     }
     output.remark(&said);
     match (stopped, dropped_by_kernel) {
@@ -201,20 +207,20 @@ fn unwritten(path: &Path, error: &io::Error) -> Stopped {
     }
 }
 
-/// Frames of a live port; how many the kernel dropped, and what stopped it.
+/// Frames of a live port; what was counted there, and what stopped it.
 fn live(
     name: &str,
     listen: Option<Span>,
     options: &Capture,
     passage: &mut Passage,
     output: &Output,
-) -> (Option<u64>, Option<Stopped>) {
+) -> (Statistics, Option<Stopped>) {
     let snap_octets = if options.full { SNAP_OCTETS } else { HEADERS_OCTETS };
     let filter = passage.filter.clone();
     let wanted = Wanted { interface: name, filter, snap_octets, by_helper: options.source.tap };
     let mut listener = match Listener::open(&wanted) {
         Ok(listener) => listener,
-        Err(failure) => return (None, Some(Stopped::Failed(failure))),
+        Err(failure) => return (Statistics::default(), Some(Stopped::Failed(failure))),
     };
     output.remark(format_args!("listening on {name}{}; Ctrl-C ends it", listener.through()));
     let end = listen.map(|Span(listen)| clock::now() + listen);
@@ -239,7 +245,7 @@ fn live(
                 .map_err(|error| unwritten(&options.write, &error));
             heard.and(counted)
         });
-    (listener.dropped(), heard.err())
+    (listener.statistics(), heard.err())
 }
 
 fn hear(
@@ -286,40 +292,41 @@ fn count(listener: &mut Listener, interface: u32, passage: &mut Passage) -> io::
     passage.store.flush()
 }
 
-/// Frames of captures, one after the other; how many they say were dropped, and what stopped it.
+/// Frames of captures, one after the other; what was counted where they were made, and what stopped
+/// it.
 fn files(
     options: &Capture,
     passage: &mut Passage,
     output: &Output,
-) -> (Option<u64>, Option<Stopped>) {
-    let (mut dropped, mut stopped) = (None, None);
+) -> (Statistics, Option<Stopped>) {
+    let (mut counted, mut stopped) = (Statistics::default(), None);
     for (path, is_growing) in Captures::of(&options.source).each() {
         if interrupt::requested() {
             break;
         }
         match file(path, is_growing, &options.write, passage, output) {
             Ok((more, goes_on)) => {
-                dropped = more.map_or(dropped, |more| Some(dropped.unwrap_or(0) + more));
+                counted.add(&more);
                 if !goes_on {
                     break;
                 }
             }
-            Err(Stopped::NobodyReads) => return (dropped, Some(Stopped::NobodyReads)),
+            Err(Stopped::NobodyReads) => return (counted, Some(Stopped::NobodyReads)),
             // What is wrong with one does not keep the next from being read.
             Err(failed) => stopped = stopped.or(Some(failed)),
         }
     }
-    (dropped, stopped)
+    (counted, stopped)
 }
 
-/// Frames of one capture; how many it says were dropped, and whether more are wanted.
+/// Frames of one capture; what was counted where it was made, and whether more are wanted.
 fn file(
     path: &Path,
     is_growing: bool,
     to: &Path,
     passage: &mut Passage,
     output: &Output,
-) -> Result<(Option<u64>, bool), Stopped> {
+) -> Result<(Statistics, bool), Stopped> {
     let unwritten = |error| unwritten(to, &error);
     let mut capture = open_as(path, is_growing, output).map_err(Stopped::Failed)?;
     // Where the interfaces of the capture are in what is written.
@@ -347,16 +354,16 @@ fn file(
         let place = place.expect("a record belongs to an interface of its capture");
         passage.write(place, &frame).map_err(unwritten)?;
     };
-    let mut dropped = None;
+    let mut sum = Statistics::default();
     for (interface, place) in capture.interfaces().iter().zip(places) {
         let counted = interface.statistics;
         if counted != Statistics::default() {
             passage.store.statistics(place, latest, &counted).map_err(unwritten)?;
         }
-        dropped = counted.dropped().map_or(dropped, |more| Some(dropped.unwrap_or(0) + more));
+        sum.add(&counted);
     }
     match ended {
-        Ok(()) => Ok((dropped, passage.room > 0)),
+        Ok(()) => Ok((sum, passage.room > 0)),
         Err(error) => Err(Stopped::Failed(Failure::failed(format!("{}: {error}", name_of(path))))),
     }
 }

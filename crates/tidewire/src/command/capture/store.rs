@@ -139,7 +139,7 @@ impl Store {
         at: Instant,
         statistics: &Statistics,
     ) -> io::Result<()> {
-        self.writer.statistics(interface, at, statistics, "")
+        self.writer.statistics(interface, at, statistics)
     }
 
     fn gathered_octets(&mut self) -> u64 {

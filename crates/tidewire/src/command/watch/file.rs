@@ -18,13 +18,16 @@ use std::fs::File;
 use std::io::{self, IsTerminal as _, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use wire::capture::{Capture, Record};
+use wire::capture::{Capture, Record, Statistics};
 use wire::dissect::Link;
+use wire::time::Instant;
 
 /// Smaller files are read before anybody could look at a progress bar.
 const WORTH_A_BAR_OCTETS: u64 = 32 << 20;
 /// How often the end of a growing file is looked at.
 const LOOK_UP: Duration = Duration::from_millis(100);
+/// How often, in the time of its frames, is looked at what a capture says was lost.
+const COUNTS_EVERY: Duration = Duration::from_millis(100);
 
 /// Captures that are read one after the other.
 #[derive(Clone, Copy)]
@@ -56,7 +59,7 @@ pub(crate) fn meter(
     (beside, teller): (&mut Frames, &mut Teller<'_>),
     output: &Output,
 ) -> anyhow::Result<Heard> {
-    let (mut failure, mut dropped) = (None, None);
+    let (mut failure, mut before) = (None, Statistics::default());
     for (path, is_growing) in captures.each() {
         if interrupt::requested() || recorder.is_done() {
             break;
@@ -64,21 +67,19 @@ pub(crate) fn meter(
         let found = match open_as(path, is_growing, output) {
             Ok(mut capture) => {
                 beside.begin_capture();
-                let found = pass(&mut capture, path, recorder, (beside, teller))?;
+                let passing = Passing { capture: &mut capture, path, before };
+                let found = passing.pass(recorder, (beside, teller))?;
                 remark_on_links(&capture, &name(path), output);
-                for interface in capture.interfaces() {
-                    let more = interface.statistics.dropped();
-                    dropped = more.map_or(dropped, |more| Some(dropped.unwrap_or(0) + more));
-                }
+                before = counted(&before, &capture);
                 found
             }
             Err(error) => Some(error),
         };
         failure = failure.or(found);
     }
-    recorder.note_dropped(dropped);
+    recorder.note_collected(before);
     recorder.note_left_out(beside.left_out());
-    if let Some(dropped @ 1..) = dropped {
+    if let Some(dropped @ 1..) = before.dropped() {
         output.remark(format_args!(
             "warning: {dropped} frames were dropped when this was captured: the measures are not \
              valid"
@@ -88,38 +89,61 @@ pub(crate) fn meter(
     Ok(Heard { failure, is_cut })
 }
 
-/// Gives the meter every frame of a capture; what was wrong with it, if anything was.
-fn pass(
-    capture: &mut Capture,
-    path: &Path,
-    recorder: &mut Recorder,
-    (beside, teller): (&mut Frames, &mut Teller<'_>),
-) -> anyhow::Result<Option<Failure>> {
-    while !interrupt::requested() && !recorder.is_done() {
-        match capture.next() {
-            Ok(Some(record)) => {
-                teller.wait(record.at, recorder)?;
-                let Record { at, link, octets, original_octets, interface } = record;
-                let octets = if beside.lacks(interface) {
-                    let octets = octets.to_vec();
-                    beside.describe(capture.interfaces())?;
-                    Cow::Owned(octets)
-                } else {
-                    Cow::Borrowed(octets)
-                };
-                let frame = Frame { at, link, octets: &octets, original_octets, interface };
-                beside.observe(recorder, &frame)?;
-                teller.tell(recorder)?;
-                let frames = recorder.frames();
-                teller.publish(recorder, || Health { frames, dropped_by_kernel: None });
+/// What was counted before a capture, and where it was made.
+fn counted(before: &Statistics, capture: &Capture) -> Statistics {
+    let mut sum = *before;
+    capture.interfaces().iter().for_each(|interface| sum.add(&interface.statistics));
+    sum
+}
+
+/// A capture that is read.
+struct Passing<'a> {
+    capture: &'a mut Capture,
+    path: &'a Path,
+    /// What was counted where the captures before it were made.
+    before: Statistics,
+}
+
+impl Passing<'_> {
+    /// Gives the meter every frame; what was wrong with the capture, if anything was.
+    fn pass(
+        self,
+        recorder: &mut Recorder,
+        (beside, teller): (&mut Frames, &mut Teller<'_>),
+    ) -> anyhow::Result<Option<Failure>> {
+        let Self { capture, path, before } = self;
+        let mut counts_at = Instant::ZERO;
+        while !interrupt::requested() && !recorder.is_done() {
+            match capture.next() {
+                Ok(Some(record)) => {
+                    teller.wait(record.at, recorder)?;
+                    let Record { at, link, octets, original_octets, interface } = record;
+                    let octets = if beside.lacks(interface) {
+                        let octets = octets.to_vec();
+                        beside.describe(capture.interfaces())?;
+                        Cow::Owned(octets)
+                    } else {
+                        Cow::Borrowed(octets)
+                    };
+                    let frame = Frame { at, link, octets: &octets, original_octets, interface };
+                    beside.observe(recorder, &frame)?;
+                    teller.tell(recorder)?;
+                    let frames = recorder.frames();
+                    if at >= counts_at {
+                        counts_at = at + COUNTS_EVERY;
+                        recorder.note_collected(counted(&before, capture));
+                    }
+                    let dropped_by_kernel = recorder.collected().dropped();
+                    teller.publish(recorder, || Health { frames, dropped_by_kernel });
+                }
+                Ok(None) => break,
+                // A pipe that was left because of an interrupt only looks cut short.
+                Err(_) if interrupt::requested() => break,
+                Err(error) => return Ok(Some(Failure::failed(format!("{}: {error}", name(path))))),
             }
-            Ok(None) => break,
-            // A pipe that was left because of an interrupt only looks cut short.
-            Err(_) if interrupt::requested() => break,
-            Err(error) => return Ok(Some(Failure::failed(format!("{}: {error}", name(path))))),
         }
+        Ok(None)
     }
-    Ok(None)
 }
 
 /// Opens a capture; `-` is standard input.

@@ -75,7 +75,7 @@ pub(super) fn meter(
             }
         }
         if recorder.is_due(day.to_wall(clock::now())) {
-            recorder.note_dropped(listener.dropped());
+            recorder.note_collected(listener.statistics());
         }
         teller.tell(recorder)?;
         let frames = recorder.frames();
@@ -86,10 +86,10 @@ pub(super) fn meter(
         teller.tell(recorder)?;
     }
     recorder.note_left_out(beside.left_out());
-    recorder.note_dropped(listener.dropped());
-    if let Some(dropped @ 1..) = recorder.dropped_by_kernel() {
+    recorder.note_collected(listener.statistics());
+    if let Some(dropped @ 1..) = recorder.collected().dropped() {
         output.remark(format_args!(
-            "warning: the kernel dropped {dropped} frames: the measures are not valid"
+            "warning: {dropped} frames were dropped: the measures are not valid"
         ));
     }
     Ok(heard)
