@@ -9,7 +9,7 @@ use live::interface::{Interface, Kind};
 use live::port::{PortError, Wait};
 use live::tap::{Collection, Tap, TapParams};
 use std::io::Read as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -61,10 +61,15 @@ pub(crate) struct Helper {
     is_stopped: bool,
 }
 
+/// Where the helper lies, if it is there: beside this program.
+pub(crate) fn helper() -> PathBuf {
+    host::program().with_file_name(HELPER)
+}
+
 impl Listener {
     /// Listens, through the helper where this process may not and the helper is there.
     pub(crate) fn open(wanted: &Wanted<'_>) -> Result<Self, Failure> {
-        let helper = host::program().with_file_name(HELPER);
+        let helper = helper();
         let is_there = helper.is_file();
         if wanted.by_helper {
             return match is_there {
@@ -124,12 +129,12 @@ impl Listener {
                 |counted| Statistics {
                     accepted: Some(counted.received + counted.dropped),
                     dropped_by_system: Some(counted.dropped),
+                    ring_full: Some(counted.frozen),
                     ..Statistics::default()
                 },
             ),
             Self::Helper(helper) => helper
                 .capture
-                    ring_full: Some(counted.frozen),
                 .interfaces()
                 .first()
                 .map(|first| first.statistics)

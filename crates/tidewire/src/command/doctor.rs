@@ -1,6 +1,7 @@
 //! `tidewire doctor`: what this machine can do, and what to do about what it cannot.
 
 use crate::exit::Exit;
+use crate::listener::{self, Listener, Wanted};
 use crate::output::Output;
 use crate::{host, permission, quantity};
 use live::clock;
@@ -11,12 +12,16 @@ use std::io;
 use std::net::UdpSocket;
 use std::path::Path;
 use std::time::Duration;
+use wire::filter::Filter;
 
 /// CAP_NET_RAW's place among the capabilities.
 const CAP_NET_RAW: u32 = 13;
 /// Those of CAP_NET_ADMIN and CAP_BPF, which AF_XDP takes in addition.
 const CAP_NET_ADMIN: u32 = 12;
 const CAP_BPF: u32 = 39;
+/// The port that is there on every machine, and enough of its frames.
+const LOOPBACK: &str = "lo";
+const SNAP_OCTETS: usize = 64;
 /// Long enough for a datagram to reach the process that sent it.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -58,7 +63,7 @@ impl Check {
 
 /// Tells every check on its line. Ends well whatever they say.
 pub(crate) fn run(output: &Output) -> anyhow::Result<Exit> {
-    let mut checks = vec![capability(), af_xdp()];
+    let mut checks = vec![capability(), helper(&listener::helper()), af_xdp()];
     checks.extend(interfaces());
     checks.extend([
         clock_source(),
@@ -90,6 +95,35 @@ fn capability() -> Check {
         Some(_) => Check::new(Status::Warn, "CAP_NET_RAW is missing: no live port; files work")
             .fix(permission::give(&host::program())),
         None => Check::new(Status::Warn, "cannot tell which capabilities this process has"),
+    }
+}
+
+/// `tidewire-tap`, which listens where this process may not. Whether it may is found by having it
+/// listen on the loopback, for as long as it takes to say so.
+fn helper(path: &Path) -> Check {
+    let what = format!("tidewire-tap: {}", path.display());
+    if !path.is_file() {
+        // Nobody needs it who may listen without it.
+        let what = format!("{what} is not there: only who has CAP_NET_RAW hears live ports");
+        return Check::new(Status::Ok, what);
+    }
+    let wanted = Wanted {
+        interface: LOOPBACK,
+        filter: Filter::all(),
+        snap_octets: SNAP_OCTETS,
+        by_helper: true,
+    };
+    match Listener::open(&wanted) {
+        Ok(_) => Check::new(Status::Ok, format!("{what} may listen")),
+        Err(failure) if failure.is_permission() => {
+            let what = format!("{what} may not listen: it has no CAP_NET_RAW");
+            Check::new(Status::Warn, what).fix(permission::give(path))
+        }
+        Err(failure) => {
+            let said = failure.to_string();
+            let line = said.lines().next().unwrap_or_default();
+            Check::new(Status::Warn, format!("{what} does not listen: {line}"))
+        }
     }
 }
 
@@ -246,6 +280,15 @@ mod tests {
         let status = "Name:\tx\nCapPrm:\t0000000000000000\nCapEff:\t0000000000002000\n";
         assert_eq!(effective(status).map(|found| found >> CAP_NET_RAW & 1), Some(1));
         assert_eq!(effective("Name:\tx\n"), None);
+    }
+
+    #[test]
+    fn a_helper_that_is_missing_is_told_and_no_warning() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tidewire-tap");
+        let missing = helper(&path);
+        assert_eq!(missing.status, Status::Ok);
+        assert!(missing.what.contains("is not there"), "{}", missing.what);
     }
 
     #[test]

@@ -1,7 +1,11 @@
 //! `doctor` always ends well, and leaves nothing behind.
 
+use crate::watch::may_listen;
 use crate::{check_code, records, run_in, stdout};
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::Command;
 
 #[test]
 fn each_check_is_a_line_that_says_how_it_went() {
@@ -13,7 +17,9 @@ fn each_check_is_a_line_that_says_how_it_went() {
         let status = line.split_whitespace().next().unwrap();
         assert!(["ok", "warn", "fail"].contains(&status), "{line}");
     }
-    for what in ["CAP_NET_RAW", "interface lo: loopback", "core", "run folders", "UDP"] {
+    for what in
+        ["CAP_NET_RAW", "tidewire-tap", "interface lo: loopback", "core", "run folders", "UDP"]
+    {
         assert!(text.contains(what), "{what} is missing:\n{text}");
     }
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
@@ -33,4 +39,43 @@ fn where_run_folders_cannot_be_written_it_says_so_and_how_to_go_on() {
     assert_eq!(folders["status"], "warn");
     assert!(folders["fix"].as_str().unwrap().contains("--output"));
     assert_eq!(records.last().unwrap()["type"], "end");
+}
+
+/// What `doctor` says of the helper, this being the program beside it.
+fn of_helper(folder: &Path) -> serde_json::Value {
+    let program = folder.join("tidewire");
+    fs::copy(env!("CARGO_BIN_EXE_tidewire"), &program).unwrap();
+    let output = Command::new(program).args(["doctor", "--json"]).current_dir(folder).output();
+    let output = output.unwrap();
+    check_code(&output, 0);
+    let is_of_helper = |record: &serde_json::Value| {
+        record["what"].as_str().is_some_and(|what| what.starts_with("tidewire-tap: "))
+    };
+    records(&output).into_iter().find(is_of_helper).unwrap()
+}
+
+#[test]
+fn the_helper_is_told_with_its_place_whether_it_may_listen_and_what_would_let_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let helper = folder.path().join("tidewire-tap");
+    let missing = of_helper(folder.path());
+    assert_eq!(missing["status"], "ok");
+    assert!(missing["what"].as_str().unwrap().contains("is not there"), "{missing}");
+    // As tidewire-tap ends where it may not listen: with 5.
+    fs::write(&helper, "#!/bin/sh\necho tidewire-tap: no >&2\nexit 5\n").unwrap();
+    fs::set_permissions(&helper, fs::Permissions::from_mode(0o755)).unwrap();
+    let told = of_helper(folder.path());
+    assert_eq!(told["status"], "warn", "{told}");
+    let fix = told["fix"].as_str().unwrap();
+    assert!(fix.starts_with("sudo setcap cap_net_raw=ep /"), "{fix}");
+    assert!(fix.ends_with("/tidewire-tap"), "{fix}");
+    let built = Path::new(env!("CARGO_BIN_EXE_tidewire")).with_file_name("tidewire-tap");
+    if !built.exists() || !may_listen() {
+        println!("skipped: no tidewire-tap beside tidewire, or no CAP_NET_RAW to give it");
+        return;
+    }
+    fs::remove_file(&helper).unwrap();
+    fs::copy(built, &helper).unwrap();
+    let told = of_helper(folder.path());
+    assert!(told["what"].as_str().unwrap().ends_with(" may listen"), "{told}");
 }
