@@ -7,7 +7,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 const LONGEST_PROMPT: usize = 60;
 
 /// Keys and what they do, the most needed first.
-pub(super) const KEYS: [(&str, &str); 10] = [
+pub(super) const KEYS: [(&str, &str); 11] = [
     ("q", "quit"),
     ("1-9, Tab", "turn to a page"),
     ("Enter", "what the row is about"),
@@ -16,6 +16,7 @@ pub(super) const KEYS: [(&str, &str); 10] = [
     ("s", "sort connections"),
     ("/", "filter rows by what they say"),
     ("space", "pause, and go on"),
+    ("[, ]", "pause, and step to an earlier, a later interval by itself"),
     ("n, p", "next and previous connection"),
     ("?", "this help"),
 ];
@@ -27,10 +28,24 @@ pub(super) enum Effect {
     None,
     /// The display stands still, or goes on.
     Pause,
+    /// It stands still, and shows another interval, or all of them again.
+    Step,
     /// The end.
     Quit,
     /// The end by Ctrl-C.
     Interrupt,
+}
+
+/// What is on the screen when a key is pressed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shown<'a> {
+    pub(super) sheet: &'a Sheet,
+    /// How many of its rows there is room for.
+    pub(super) rows: usize,
+    /// The connections there are.
+    pub(super) ids: &'a [u32],
+    /// How many intervals can be stepped back through.
+    pub(super) intervals: usize,
 }
 
 /// What the operator has set.
@@ -46,6 +61,8 @@ pub(super) struct Controls {
     /// The filter being typed.
     pub(super) prompt: Option<String>,
     pub(super) is_paused: bool,
+    /// Which of the intervals that are kept is shown by itself, the oldest having the place 0.
+    pub(super) past: Option<usize>,
     pub(super) is_help_shown: bool,
     /// The connection that is shown in depth.
     pub(super) chosen: Option<u32>,
@@ -62,20 +79,15 @@ impl Controls {
             filter: String::new(),
             prompt: None,
             is_paused: false,
+            past: None,
             is_help_shown: false,
             chosen: None,
         }
     }
 
-    /// What a key does, `sheet` being on the screen with room for so many rows, and `ids` the
-    /// connections there are.
-    pub(super) fn press(
-        &mut self,
-        key: &KeyEvent,
-        sheet: &Sheet,
-        rows: usize,
-        ids: &[u32],
-    ) -> Effect {
+    /// What a key does.
+    pub(super) fn press(&mut self, key: &KeyEvent, shown: &Shown<'_>) -> Effect {
+        let Shown { sheet, rows, ids, intervals } = *shown;
         if key.modifiers.contains(KeyModifiers::CONTROL) {
             return if key.code == KeyCode::Char('c') { Effect::Interrupt } else { Effect::None };
         }
@@ -91,7 +103,13 @@ impl Controls {
             KeyCode::Char('q') => return Effect::Quit,
             KeyCode::Char(' ') => {
                 self.is_paused = !self.is_paused;
+                self.past = None;
                 return Effect::Pause;
+            }
+            KeyCode::Char('[') => return self.step_back(intervals),
+            KeyCode::Char(']') => {
+                self.past = self.past.map(|place| place + 1).filter(|place| *place < intervals);
+                return Effect::Step;
             }
             KeyCode::Char('?') => self.is_help_shown = true,
             KeyCode::Char('/') => self.prompt = Some(self.filter.clone()),
@@ -115,6 +133,13 @@ impl Controls {
             _ => {}
         }
         Effect::None
+    }
+
+    /// The interval before, or the last that is over.
+    fn step_back(&mut self, intervals: usize) -> Effect {
+        let before = self.past.map_or(intervals, |place| place.max(1)).checked_sub(1);
+        self.past = before;
+        if core::mem::replace(&mut self.is_paused, true) { Effect::Step } else { Effect::Pause }
     }
 
     fn turn_to(&mut self, page: Page) {
@@ -181,7 +206,8 @@ mod tests {
     }
 
     fn press(controls: &mut Controls, code: KeyCode) -> Effect {
-        controls.press(&KeyEvent::from(code), &sheet(), 10, &[3, 5, 9])
+        let shown = Shown { sheet: &sheet(), rows: 10, ids: &[3, 5, 9], intervals: 3 };
+        controls.press(&KeyEvent::from(code), &shown)
     }
 
     #[test]
@@ -236,6 +262,34 @@ mod tests {
         assert_eq!((controls.filter.as_str(), &controls.prompt), ("q1", &None));
         press(&mut controls, KeyCode::Esc);
         assert_eq!(controls.filter, "");
+    }
+
+    #[test]
+    fn brackets_step_through_intervals_while_it_stands_still() {
+        let mut controls = Controls::new();
+        let mut press = |letter| {
+            let effect = press(&mut controls, KeyCode::Char(letter));
+            (effect, controls.is_paused, controls.past)
+        };
+        // Nothing is later than all of it.
+        assert_eq!(press(']'), (Effect::Step, false, None));
+        assert_eq!(press('['), (Effect::Pause, true, Some(2)));
+        assert_eq!(press('['), (Effect::Step, true, Some(1)));
+        assert_eq!(press('['), (Effect::Step, true, Some(0)));
+        assert_eq!(press('['), (Effect::Step, true, Some(0)), "none is older");
+        assert_eq!(press(']'), (Effect::Step, true, Some(1)));
+        assert_eq!(press(']'), (Effect::Step, true, Some(2)));
+        assert_eq!(press(']'), (Effect::Step, true, None), "all of it");
+        assert_eq!(press('['), (Effect::Step, true, Some(2)));
+        assert_eq!(press(' '), (Effect::Pause, false, None));
+    }
+
+    #[test]
+    fn where_no_interval_is_over_a_step_back_only_pauses() {
+        let mut controls = Controls::new();
+        let shown = Shown { sheet: &sheet(), rows: 10, ids: &[], intervals: 0 };
+        let effect = controls.press(&KeyEvent::from(KeyCode::Char('[')), &shown);
+        assert_eq!((effect, controls.is_paused, controls.past), (Effect::Pause, true, None));
     }
 
     #[test]

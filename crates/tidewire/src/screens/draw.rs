@@ -52,10 +52,19 @@ impl View {
             (Some(_), false) => "not complete",
         };
         let length = quantity::span(model.length_ns());
+        // Which interval, where it is one by itself.
+        let index = model.latest.as_ref().and_then(|latest| latest.index);
+        let which = match (controls.past, index) {
+            (Some(_), Some(index)) => {
+                format!("interval {index} from {}, ", page::clock(model.start_ns()))
+            }
+            (Some(_), None) => format!("from {}, ", page::clock(model.start_ns())),
+            (None, _) => String::new(),
+        };
         Self {
             header: [
                 format!(" {}", model.head.source),
-                format!("{length}  {} frames  {state} ", model.frames()),
+                format!("{which}{length}  {} frames  {state} ", model.frames()),
             ],
             page: controls.page,
             cursor,
@@ -72,6 +81,10 @@ fn footer(controls: &Controls) -> String {
     match &controls.prompt {
         Some(prompt) => format!("filter: {prompt}_   Enter takes it, Esc leaves it"),
         None if controls.is_help_shown => "any key leaves this help".to_owned(),
+        None if controls.is_paused => {
+            "[ earlier ] later interval  space go on  1-9 page  Enter look  ? help  q quit"
+                .to_owned()
+        }
         None => "1-9 page  Enter look  Esc back  s sort  / filter  space pause  ? help  q quit"
             .to_owned(),
     }

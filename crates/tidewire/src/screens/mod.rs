@@ -14,6 +14,7 @@ mod controls;
 mod draw;
 mod event;
 mod finding;
+mod history;
 mod known;
 mod model;
 mod page;
@@ -22,7 +23,7 @@ mod sum;
 use crate::interrupt;
 use crate::stream::{Head, Record};
 use crate::tui::{Look, Session};
-use controls::{Controls, Effect};
+use controls::{Controls, Effect, Shown};
 use core::time::Duration;
 use draw::View;
 use live::clock;
@@ -41,8 +42,13 @@ const TAKE: Duration = Duration::from_millis(80);
 /// Shows what is told until somebody leaves; whether that was by an interrupt.
 pub(crate) fn show(head: Head, records: &Receiver<Record>, look: &Look) -> anyhow::Result<bool> {
     let session = Session::begin()?;
-    let mut screen =
-        Screen { model: Model::new(head), frozen: None, controls: Controls::new(), look: *look };
+    let mut screen = Screen {
+        model: Model::new(head),
+        frozen: None,
+        past: None,
+        controls: Controls::new(),
+        look: *look,
+    };
     let left = screen.show(records);
     drop(session);
     Ok(left?)
@@ -53,6 +59,8 @@ struct Screen {
     model: Model,
     /// What is shown while it stands still.
     frozen: Option<Box<Model>>,
+    /// The interval that has been stepped back to, by itself.
+    past: Option<Box<Model>>,
     controls: Controls,
     look: Look,
 }
@@ -62,7 +70,7 @@ impl Screen {
         let mut terminal = Terminal::new(CrosstermBackend::new(BufWriter::new(io::stdout())))?;
         while !interrupt::requested() {
             self.take(records);
-            let shown = self.frozen.as_deref().unwrap_or(&self.model);
+            let shown = self.shown();
             let size = terminal.size()?;
             let size = (size.width, size.height);
             let view = View::of(shown, &self.controls, size, &self.look);
@@ -73,11 +81,25 @@ impl Screen {
                 Effect::Pause => {
                     let is_paused = self.controls.is_paused;
                     self.frozen = is_paused.then(|| Box::new(self.model.clone()));
+                    self.step();
                 }
+                Effect::Step => self.step(),
                 Effect::None => {}
             }
         }
         Ok(true)
+    }
+
+    /// What is shown: an interval, what stands still, or what is told now.
+    fn shown(&self) -> &Model {
+        self.past.as_deref().or(self.frozen.as_deref()).unwrap_or(&self.model)
+    }
+
+    /// Turns to the interval that is asked for.
+    fn step(&mut self) {
+        let frozen = self.frozen.as_deref().unwrap_or(&self.model);
+        let model = self.controls.past.and_then(|at| frozen.history.model(&frozen.head, at));
+        self.past = model.map(Box::new);
     }
 
     /// Takes in what has been told since, as long as that does not keep keys waiting.
@@ -97,14 +119,15 @@ impl Screen {
     /// Reads keys until it is time to draw; a key that changed something makes it so.
     fn obey(&mut self, view: &View) -> io::Result<Effect> {
         let due = clock::now() + REDRAW;
-        let shown = self.frozen.as_deref().unwrap_or(&self.model);
+        let intervals = self.frozen.as_deref().unwrap_or(&self.model).history.intervals();
         while terminal_event::poll(due.since(clock::now()))? {
             let Event::Key(key) = terminal_event::read()? else { return Ok(Effect::None) };
             if key.kind == KeyEventKind::Release {
                 continue;
             }
-            let ids: Vec<u32> = shown.connections.keys().copied().collect();
-            return Ok(self.controls.press(&key, &view.sheet, view.rows, &ids));
+            let ids: Vec<u32> = self.shown().connections.keys().copied().collect();
+            let (sheet, rows) = (&view.sheet, view.rows);
+            return Ok(self.controls.press(&key, &Shown { sheet, rows, ids: &ids, intervals }));
         }
         Ok(Effect::None)
     }

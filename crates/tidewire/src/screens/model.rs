@@ -4,6 +4,7 @@
 //! what went is counted.
 
 use super::event::{Event, Events};
+use super::history::History;
 use super::known::Known;
 use super::sum;
 use crate::stream::{
@@ -49,6 +50,8 @@ pub(super) struct Model {
     /// What the last report within an interval had told, so that the course has each thing once.
     accumulated: (u64, u64, u64),
     pub(super) events: Events,
+    /// The latest intervals that are over.
+    pub(super) history: History,
 }
 
 impl Model {
@@ -69,11 +72,13 @@ impl Model {
             course: VecDeque::new(),
             accumulated: (0, 0, 0),
             events: Events::default(),
+            history: History::default(),
         }
     }
 
     /// Takes a record in.
     pub(super) fn take(&mut self, record: Record) {
+        self.remember(&record);
         match record {
             Record::Stream(_) | Record::ConnectionsRest(_) | Record::Unknown => {}
             Record::Sample(sample) => self.sample(&sample),
@@ -98,6 +103,18 @@ impl Model {
                 self.events.end(&end, self.until_ns());
                 self.end = Some(end);
             }
+        }
+    }
+
+    /// Keeps what is told of intervals that are over.
+    fn remember(&mut self, record: &Record) {
+        let is_over = self.latest.as_ref().is_some_and(|latest| latest.complete);
+        match record {
+            Record::Interval(interval) if interval.complete => self.history.begin(record.clone()),
+            Record::HostInterval(_) | Record::ConnectionInterval(_) if is_over => {
+                self.history.add(record.clone());
+            }
+            _ => {}
         }
     }
 
@@ -131,6 +148,12 @@ impl Model {
         self.end.as_ref().map_or(latest, |end| end.dropped_by_kernel)
     }
 
+    /// What was counted where frames were collected.
+    pub(super) fn collected(&self) -> Collection {
+        let latest = self.latest.as_ref().map(Interval::collected);
+        self.end.as_ref().map(End::collected).or(latest).unwrap_or_default()
+    }
+
     /// All measures since the beginning: the total, once it is told.
     pub(super) fn measures(&self) -> Named<u64> {
         if let Some(total) = &self.total {
@@ -148,12 +171,6 @@ impl Model {
         if let Some(end) = &self.end {
             return end.oddities.clone();
         }
-    /// What was counted where frames were collected.
-    pub(super) fn collected(&self) -> Collection {
-        let latest = self.latest.as_ref().map(Interval::collected);
-        self.end.as_ref().map(End::collected).or(latest).unwrap_or_default()
-    }
-
         let mut sum = self.oddities.clone();
         if let Some(latest) = self.latest.as_ref().filter(|latest| !latest.complete) {
             sum::add(&mut sum, &latest.oddities);

@@ -29,7 +29,11 @@ fn rule(name: &str) -> Rule {
 
 /// Adds the values of a later time.
 pub(super) fn add(sum: &mut Named<u64>, more: &Named<u64>) {
-    sum.0.retain(|(name, _)| rule(name) != Rule::Later);
+    if sum.0.is_empty() {
+        sum.clone_from(more);
+        return;
+    }
+    sum.0.retain(|(name, _)| !matches!(rule(name), Rule::Later | Rule::Nothing));
     for (place, (name, value)) in more.0.iter().enumerate() {
         let rule = rule(name);
         if rule == Rule::Nothing {
@@ -58,6 +62,16 @@ mod tests {
 
     fn named(values: &[(&'static str, u64)]) -> Named<u64> {
         Named(values.iter().map(|(name, value)| ((*name).into(), *value)).collect())
+    }
+
+    #[test]
+    fn a_quantile_is_that_of_one_time_and_never_of_several() {
+        let one = named(&[("ack_delay_p99_ns", 6), ("tpdus", 1)]);
+        let mut sum = Named::default();
+        add(&mut sum, &one);
+        assert_eq!(sum, one);
+        add(&mut sum, &one);
+        assert_eq!(sum, named(&[("tpdus", 2)]));
     }
 
     #[test]

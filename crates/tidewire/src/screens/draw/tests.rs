@@ -125,3 +125,24 @@ fn what_a_screen_says_is_what_the_stream_says() {
     let both: u64 = model.connections.values().map(|known| known.both("dt_tpdus")).sum();
     assert_eq!(both, 293, "its connections have all of them");
 }
+
+#[test]
+fn an_interval_by_itself_is_named_and_the_intervals_add_up_to_all_of_it() {
+    let model = cell();
+    // Six seconds and a bit, in intervals of two.
+    assert_eq!(model.history.intervals(), 3);
+    let at = |place| model.history.model(&model.head, place).unwrap();
+    let dts = |model: &Model| model.measures().count("dt_tpdus");
+    let of_connections = |model: &Model| -> u64 {
+        model.connections.values().map(|known| known.both("dt_tpdus")).sum()
+    };
+    let each: Vec<Model> = (0..3).map(at).collect();
+    assert!(each.iter().all(|one| dts(one) > 0 && dts(one) == of_connections(one)));
+    assert_eq!(each.iter().map(dts).sum::<u64>(), 293);
+    assert_eq!(each.iter().map(Model::frames).sum::<u64>(), model.frames());
+    let paused = Controls { is_paused: true, past: Some(1), ..on(Page::Overview) };
+    insta::assert_snapshot!("interval", drawn(&each[1], &paused, (80, 24)));
+    for page in Page::ALL {
+        drawn(&each[1], &Controls { is_paused: true, past: Some(1), ..on(page) }, (80, 24));
+    }
+}

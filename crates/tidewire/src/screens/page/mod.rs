@@ -171,7 +171,7 @@ fn course(values: &[f64], columns: usize, symbols: Symbols) -> String {
 }
 
 /// `hh:mm:ss.mmm` of a day (UTC).
-fn clock(at_ns: u64) -> String {
+pub(super) fn clock(at_ns: u64) -> String {
     let mut text = crate::calendar::time_of_day(wire::time::Instant::from_nanos(at_ns));
     text.truncate("00:00:00.000".len());
     text
