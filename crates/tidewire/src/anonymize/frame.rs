@@ -397,6 +397,47 @@ mod tests {
     }
 
     #[test]
+    fn addresses_among_the_tags_of_an_exported_pdu_are_mapped_and_nothing_of_it_is_kept() {
+        // As Wireshark exports PDUs: who reads it (12), source and destination over IPv4 (20, 21) and
+        // IPv6 (22, 23), a port (25), the end, and a DT of class 0.
+        let mut exported = vec![0, 12, 0, 8];
+        exported.extend(b"ositp\0\0\0");
+        exported.extend([0, 20, 0, 4, 128, 11, 68, 132, 0, 21, 0, 4, 129, 118, 74, 4]);
+        let (v4, v6) = (16..20, exported.len() + 4);
+        exported.extend([0, 22, 0, 16, 0x20, 1, 0xD, 0xB8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7]);
+        exported.extend([0, 25, 0, 4, 0, 0, 0, 102, 0, 0, 0, 0, 2, 0xF0, 0x80, 0x41]);
+        let Renamed { octets, kept } = renamed(Link::Other(252), &exported);
+        // The two of IPv4 as published for this key, as in a packet.
+        assert_eq!(octets[v4], [135, 242, 180, 132]);
+        assert_eq!(octets[24..28], [134, 136, 186, 123]);
+        assert_ne!(octets[v6..v6 + 16], exported[v6..v6 + 16]);
+        let with_addresses_of = |octets: &[u8], from: &[u8]| {
+            let mut octets = octets.to_vec();
+            for range in [16..20, 24..28, v6..v6 + 16] {
+                octets[range.clone()].copy_from_slice(&from[range]);
+            }
+            octets
+        };
+        assert_eq!(with_addresses_of(&octets, &exported), exported, "all else is as it was");
+        assert!(kept.is_empty());
+        let told = layers(Link::Other(252), &octets).join("\n");
+        assert!(told.contains("TP DT") && !told.contains("128.11.68.132"), "{told}");
+    }
+
+    #[test]
+    fn tags_that_are_cut_or_too_long_are_mapped_as_far_as_they_reach() {
+        for exported in [
+            &[0, 20, 0, 4, 128, 11][..],
+            &[0, 20, 0xFF, 0xFF, 128, 11, 68, 132, 1],
+            &[0, 22, 0, 4, 128, 11, 68, 132, 0],
+            &[0, 20, 0],
+        ] {
+            let octets = renamed(Link::Other(252), exported).octets;
+            assert_eq!(octets.len(), exported.len());
+        }
+    }
+
+    #[test]
     fn a_frame_of_another_protocol_keeps_its_link_header_alone() {
         let mut arp = vec![0xFF; 6];
         arp.extend([2, 0, 0, 0, 0, 1, 8, 6]);
