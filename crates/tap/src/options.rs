@@ -3,8 +3,8 @@
 use wire::capture::SNAP_OCTETS;
 use wire::filter::Filter;
 
-/// Enough for every header there is.
-const DEFAULT_SNAP_OCTETS: usize = 256;
+/// Where user data is kept, enough for every header at the front of a frame.
+const SNAP_WITH_DATA_OCTETS: usize = 256;
 
 pub(crate) const USAGE: &str =
     "Usage: tidewire-tap INTERFACE [--filter FILTER] [--snap OCTETS] [--keep-data]
@@ -13,7 +13,9 @@ Listens on an interface and writes pcapng to standard output, until its reader
 is gone. Needs CAP_NET_RAW to begin, and gives it up. Never sends.
 
   --filter FILTER      only frames that pass: tidewire help filter
-  --snap OCTETS        keep no more than this of a frame; 256 without it
+  --snap OCTETS        look at no more than this of a frame; without it at 256 with
+                       --keep-data, else at all of it, as headers may begin
+                       anywhere in a TCP segment
   --keep-data          keep user data too, as far as --snap reaches; without it
                        only headers are kept
   --until-end-of-input stop when standard input ends, and ignore Ctrl-C
@@ -45,7 +47,7 @@ pub(crate) fn parse(words: impl Iterator<Item = String>) -> Result<Asked, String
     let mut options = Options {
         interface: String::new(),
         filter: Filter::all(),
-        snap_octets: DEFAULT_SNAP_OCTETS,
+        snap_octets: 0,
         keeps_data: false,
         until_end_of_input: false,
         probe: false,
@@ -67,6 +69,10 @@ pub(crate) fn parse(words: impl Iterator<Item = String>) -> Result<Asked, String
     }
     if options.interface.is_empty() {
         return Err("an interface is needed".to_owned());
+    }
+    if options.snap_octets == 0 {
+        let with_data = options.keeps_data;
+        options.snap_octets = if with_data { SNAP_WITH_DATA_OCTETS } else { SNAP_OCTETS };
     }
     Ok(Asked::Listen(options))
 }
@@ -95,6 +101,11 @@ mod tests {
             ("iso or tcp", false)
         );
         assert!(matches!(asked("eth1|--help"), Ok(Asked::Help)));
+        let snap = |text| match asked(text) {
+            Ok(Asked::Listen(options)) => options.snap_octets,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!((snap("eth1"), snap("eth1|--keep-data")), (SNAP_OCTETS, 256));
     }
 
     #[test]

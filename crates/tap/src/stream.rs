@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{self, BufWriter};
 use std::os::fd::AsFd as _;
 use wire::capture::Statistics;
-use wire::dissect::{Link, strip_user_data};
+use wire::dissect::{Link, Stripper};
 use wire::pcapng::Writer;
 use wire::time::{Instant, nanos};
 
@@ -34,6 +34,7 @@ struct Stream<'a> {
     frames: u64,
     latest: Instant,
     octets: Vec<u8>,
+    stripper: Stripper,
 }
 
 /// Writes frames until the reader is gone, or standard input has ended where that is asked for. What
@@ -61,7 +62,8 @@ impl<'a> Stream<'a> {
         let interface = writer.interface_cut(Link::Ethernet, name, snap, &comment)?;
         writer.flush()?;
         let (frames, latest, octets) = (0, Instant::ZERO, Vec::new());
-        Ok(Self { writer, options, interface, frames, latest, octets })
+        let stripper = Stripper::new();
+        Ok(Self { writer, options, interface, frames, latest, octets, stripper })
     }
 
     fn follow(&mut self, tap: &mut Tap) -> Result<(), Failed> {
@@ -118,7 +120,7 @@ impl<'a> Stream<'a> {
         }
         self.octets.clear();
         self.octets.extend_from_slice(octets);
-        let kept = strip_user_data(Link::Ethernet, &mut self.octets, original_octets);
+        let kept = self.stripper.strip(Link::Ethernet, &mut self.octets, original_octets);
         self.octets.truncate(kept);
         self.writer.write(self.interface, at, &self.octets, original_octets, "")
     }

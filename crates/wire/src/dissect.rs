@@ -2,7 +2,7 @@
 //!
 //! [`levels`] is the meter's way: fixed offsets, no allocation, only what has to be counted. [`dissect`]
 //! keeps every layer, to be printed. Neither fails: both say what they could read and what stopped them.
-//! [`strip_user_data`] leaves the headers of a frame.
+//! [`strip_user_data`] leaves the headers of a frame, a [`Stripper`] those of frames that follow each other.
 //!
 //! Both take frames that a capture cut: lengths are held against what the frame had, contents end where
 //! the capture does, and a header beyond that is missing, not malformed.
@@ -14,12 +14,14 @@
 mod headers;
 mod layers;
 mod levels;
+mod streams;
 #[cfg(test)]
 mod tests;
 
 pub use headers::strip_user_data;
 pub use layers::{Dissection, Layer, dissect, dissect_cut};
 pub use levels::levels;
+pub use streams::Stripper;
 
 use crate::addr::{Mac, Nsap, Socket};
 use crate::read::Malformed;

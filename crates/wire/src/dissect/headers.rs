@@ -1,6 +1,6 @@
 //! How much of a frame is headers: what a capture keeps that is to hold no user data.
 
-use super::{Levels, Link, NoNsdu, Nsdu, levels};
+use super::{Levels, Link, NoNsdu, Nsdu, Piece, levels};
 use crate::{tp, tpkt};
 use core::ops::Range;
 use smallvec::SmallVec;
@@ -11,15 +11,23 @@ const FOREIGN_OCTETS: usize = 54;
 const LEAST_TPDU_OCTETS: usize = 2;
 
 /// What has to be done to a frame.
-struct Plan {
-    kept_octets: usize,
+pub(super) struct Plan {
+    pub(super) kept_octets: usize,
     /// User data between headers.
-    blanks: SmallVec<[Range<usize>; 4]>,
+    pub(super) blanks: SmallVec<[Range<usize>; 4]>,
 }
 
 impl Plan {
-    fn keep(kept_octets: usize) -> Self {
+    pub(super) fn keep(kept_octets: usize) -> Self {
         Self { kept_octets, blanks: SmallVec::new() }
+    }
+
+    /// Makes zeros of user data between headers; how many octets to keep.
+    pub(super) fn carry_out(self, octets: &mut [u8]) -> usize {
+        for blank in self.blanks {
+            octets.get_mut(blank).unwrap_or_default().fill(0);
+        }
+        self.kept_octets.min(octets.len())
     }
 }
 
@@ -28,18 +36,21 @@ impl Plan {
 ///
 /// Kept are all headers down to the last TPDU that begins in the frame. Of a TCP segment that does not
 /// begin with a TPKT only the TCP header is kept, since what is header in it cannot be told without the
-/// segments before. Of CLNP segments but the first only the CLNP header is kept, and of other protocols
+/// segments before: that takes a [`super::Stripper`]. Of CLNP segments but the first only the CLNP header is kept, and of other protocols
 /// a few octets, but for the PDUs of ES-IS and IS-IS, which carry no user data.
 #[must_use]
 pub fn strip_user_data(link: Link, octets: &mut [u8], original_octets: usize) -> usize {
-    let Plan { kept_octets, blanks } = plan(link, octets, original_octets);
-    for blank in blanks {
-        octets.get_mut(blank).unwrap_or_default().fill(0);
-    }
-    kept_octets.min(octets.len())
+    let alone = |begins, piece: &Piece<'_>| stream(begins, piece.octets);
+    plan(link, octets, original_octets, alone).carry_out(octets)
 }
 
-fn plan(link: Link, octets: &[u8], original_octets: usize) -> Plan {
+/// What is to be done to a frame; of a TCP segment whose octets begin at a place, `segment_of` says it.
+pub(super) fn plan(
+    link: Link,
+    octets: &[u8],
+    original_octets: usize,
+    segment_of: impl FnOnce(usize, &Piece<'_>) -> Plan,
+) -> Plan {
     let Levels { npdu_octets, llc, nsdu, .. } = levels(link, octets, original_octets);
     match nsdu {
         Ok(Nsdu { octets: nsdu, segment, .. }) => {
@@ -49,7 +60,7 @@ fn plan(link: Link, octets: &[u8], original_octets: usize) -> Plan {
                 _ => Plan::keep(begins + tpdu_headers(nsdu)),
             }
         }
-        Err(NoNsdu::Stream(piece)) => stream(place(octets, piece.octets), piece.octets),
+        Err(NoNsdu::Stream(piece)) => segment_of(place(octets, piece.octets), &piece),
         Err(NoNsdu::Foreign(_)) if llc.is_some() && npdu_octets.is_some() => {
             Plan::keep(octets.len())
         }
@@ -80,7 +91,7 @@ fn tpdu_headers(nsdu: &[u8]) -> usize {
 }
 
 /// The TPKTs of a TCP segment that begins with one.
-fn stream(begins: usize, octets: &[u8]) -> Plan {
+pub(super) fn stream(begins: usize, octets: &[u8]) -> Plan {
     let mut plan = Plan::keep(begins);
     let (mut at, mut rest) = (begins, octets);
     while !rest.is_empty() && tpkt::is_believable(rest) {

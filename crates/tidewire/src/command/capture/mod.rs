@@ -17,12 +17,10 @@ use std::io::{self, IsTerminal as _};
 use std::path::Path;
 use store::{Rotation, Store};
 use wire::capture::{Interface, Record, Resolution, SNAP_OCTETS, Statistics};
-use wire::dissect::{Link, strip_user_data};
+use wire::dissect::{Link, Stripper};
 use wire::filter::Filter;
 use wire::time::{Instant, nanos};
 
-/// Enough for every header there is.
-const HEADERS_OCTETS: usize = 256;
 /// How long to wait for a frame before looking up, and how often what was counted is written.
 const LOOK_UP: Duration = Duration::from_millis(100);
 const COUNTS_EVERY: Duration = Duration::from_secs(1);
@@ -49,6 +47,7 @@ struct Passage {
     store: Store,
     filter: Filter,
     keeps_data: bool,
+    stripper: Stripper,
     /// Frames that may still come.
     room: u64,
     left_out: u64,
@@ -81,7 +80,7 @@ impl Passage {
         self.octets.clear();
         self.octets.extend_from_slice(octets);
         if !self.keeps_data {
-            let kept = strip_user_data(link, &mut self.octets, original_octets);
+            let kept = self.stripper.strip(link, &mut self.octets, original_octets);
             self.octets.truncate(kept);
         }
         Some(Wanting { at, interface, original_octets })
@@ -124,6 +123,7 @@ pub(crate) fn run(options: &Capture, output: &Output) -> anyhow::Result<Exit> {
         store,
         filter: options.source.filter.clone().unwrap_or_else(Filter::all),
         keeps_data: options.full,
+        stripper: Stripper::new(),
         room: options.count.unwrap_or(u64::MAX),
         left_out: 0,
         octets: Vec::new(),
@@ -215,7 +215,8 @@ fn live(
     passage: &mut Passage,
     output: &Output,
 ) -> (Statistics, Option<Stopped>) {
-    let snap_octets = if options.full { SNAP_OCTETS } else { HEADERS_OCTETS };
+    // Headers may begin anywhere in a TCP segment, so that all of it is looked at.
+    let snap_octets = SNAP_OCTETS;
     let filter = passage.filter.clone();
     let wanted = Wanted { interface: name, filter, snap_octets, by_helper: options.source.tap };
     let mut listener = match Listener::open(&wanted) {

@@ -1,0 +1,343 @@
+//! What is header in TCP streams that carry TPKTs: where the next one begins is known from those
+//! before, wherever segments begin.
+//!
+//! Followed are the latest directions of streams, each from a segment that begins with a TPKT on, for
+//! as long as its segments come in order and no header is lost. Of any other segment is kept what is
+//! header by itself: [`super::strip_user_data`] says how. So a header is lost to a capture where the
+//! segments of it come out of order, or where a capture that is read had cut it off.
+//!
+//! Left out: the PDUs that RDP mixes among TPKTs; a direction with one is followed no further.
+
+use super::headers::{Plan, stream};
+use super::{Link, Piece, headers};
+use crate::addr::Socket;
+use crate::tcp::Flags;
+use crate::tp::Kind;
+use crate::tpkt;
+use core::ops::Range;
+use std::collections::BTreeMap;
+
+/// Directions followed at the most; half of them are forgotten together.
+const DIRECTIONS: usize = 8_192;
+
+/// Takes the user data out of one frame after the other.
+#[derive(Debug, Default)]
+pub struct Stripper {
+    /// Those that were heard lately, and those that were before them.
+    young: BTreeMap<[Socket; 2], Direction>,
+    old: BTreeMap<[Socket; 2], Direction>,
+}
+
+impl Stripper {
+    /// Nothing has passed yet.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { young: BTreeMap::new(), old: BTreeMap::new() }
+    }
+
+    /// As [`super::strip_user_data`], of a frame that follows those before it: of a TCP segment that
+    /// goes on within a TPKT the headers of those that begin in it are kept as well, and zeros stand
+    /// for what is before them.
+    #[must_use]
+    pub fn strip(&mut self, link: Link, octets: &mut [u8], original_octets: usize) -> usize {
+        let plan = headers::plan(link, octets, original_octets, |begins, piece| {
+            self.segment(begins, piece)
+        });
+        plan.carry_out(octets)
+    }
+
+    fn segment(&mut self, begins: usize, piece: &Piece<'_>) -> Plan {
+        let key = [piece.source, piece.destination];
+        let known = self.young.remove(&key).or_else(|| self.old.remove(&key));
+        if piece.flags.has(Flags::SYN) {
+            return stream(begins, piece.octets);
+        }
+        let (plan, direction) = match known {
+            Some(direction) => direction.go_on(begins, piece),
+            None => Direction::begin(begins, piece),
+        };
+        let is_over = piece.flags.has(Flags::FIN) || piece.flags.has(Flags::RST);
+        if let Some(direction) = direction.filter(|_| !is_over) {
+            if self.young.len() >= DIRECTIONS / 2 {
+                self.old = core::mem::take(&mut self.young);
+            }
+            self.young.insert(key, direction);
+        }
+        plan
+    }
+}
+
+/// A direction of a stream.
+#[derive(Clone, Copy, Debug)]
+struct Direction {
+    /// The number of the next octet.
+    next: u32,
+    place: Place,
+}
+
+/// What the next octet of a stream is.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    /// One of a TPKT header, behind these.
+    Tpkt { octets: [u8; tpkt::HEADER_OCTETS], count: usize },
+    /// A length indicator. Here and below so many octets of the packet are `left`.
+    Indicator { left: usize },
+    /// The code of a TPDU with so many octets of header behind its length indicator.
+    Code { header: usize, left: usize },
+    /// Another one of them, of a TPDU with or without user data.
+    Header { header: usize, left: usize, has_data: bool },
+    /// User data.
+    Data { left: usize },
+}
+
+impl Direction {
+    /// Begins with a segment that begins with a TPKT, or with as much of one as it holds.
+    fn begin(begins: usize, piece: &Piece<'_>) -> (Plan, Option<Self>) {
+        let Piece { octets, sequence, .. } = piece;
+        let is_short = !octets.is_empty()
+            && octets.len() < tpkt::SHORTEST
+            && octets.iter().zip([tpkt::VERSION, 0]).all(|(octet, expected)| *octet == expected);
+        if is_short || tpkt::is_believable(octets) {
+            return Self { next: *sequence, place: Place::START }.pass(begins, piece, 0);
+        }
+        (Plan::keep(begins), None)
+    }
+
+    /// Goes on with another segment.
+    fn go_on(self, begins: usize, piece: &Piece<'_>) -> (Plan, Option<Self>) {
+        let whole_octets = piece.octets.len() + piece.missing_octets;
+        let gap = piece.sequence.wrapping_sub(self.next).cast_signed();
+        let seen = usize::try_from(-i64::from(gap)).unwrap_or(0);
+        if whole_octets == 0 || (gap < 0 && seen >= whole_octets) {
+            // Nothing new: it may have been lost on its way, and not here.
+            return (stream(begins, piece.octets), Some(self));
+        }
+        if gap > 0 {
+            let passed = self.place.skip(gap.unsigned_abs() as usize);
+            let here = |place| Self { next: piece.sequence, place }.pass(begins, piece, 0);
+            return passed.map_or_else(|| Self::begin(begins, piece), here);
+        }
+        self.pass(begins, piece, seen)
+    }
+
+    /// Passes over a segment of which the first `seen` octets were passed before.
+    fn pass(self, begins: usize, piece: &Piece<'_>, seen: usize) -> (Plan, Option<Self>) {
+        let mut plan = Plan::keep(begins);
+        let mut place = Some(self.place);
+        let mut at = seen.min(piece.octets.len());
+        while let Some(rest @ [_, ..]) = piece.octets.get(at..)
+            && let Some(now) = place
+        {
+            let (taken, is_header, then) = now.step(rest);
+            if is_header {
+                plan.keep_more(begins + at..begins + at + taken);
+            }
+            (at, place) = (at + taken, then);
+        }
+        let whole_octets = piece.octets.len() + piece.missing_octets;
+        let missing = whole_octets - seen.max(piece.octets.len()).min(whole_octets);
+        let next = piece.sequence.wrapping_add(u32::try_from(whole_octets).unwrap_or(0));
+        let place = place.and_then(|place| place.skip(missing));
+        (plan, place.map(|place| Self { next, place }))
+    }
+}
+
+impl Place {
+    const START: Self = Self::Tpkt { octets: [0; tpkt::HEADER_OCTETS], count: 0 };
+
+    /// Where it goes on behind octets that were not seen; none where a header is among them.
+    const fn skip(self, octets: usize) -> Option<Self> {
+        match self {
+            _ if octets == 0 => Some(self),
+            Self::Data { left } if octets < left => Some(Self::Data { left: left - octets }),
+            Self::Data { left } if octets == left => Some(Self::START),
+            Self::Tpkt { .. }
+            | Self::Indicator { .. }
+            | Self::Code { .. }
+            | Self::Header { .. }
+            | Self::Data { .. } => None,
+        }
+    }
+
+    /// Takes octets that belong together from the front of some: how many, whether they are header,
+    /// and what follows; nothing does where there is no TPKT.
+    fn step(self, rest: &[u8]) -> (usize, bool, Option<Self>) {
+        let first = rest.first().copied().unwrap_or(0);
+        match self {
+            Self::Tpkt { mut octets, count } => {
+                if let Some(octet) = octets.get_mut(count) {
+                    *octet = first;
+                }
+                let count = count + 1;
+                if count < tpkt::HEADER_OCTETS {
+                    return (1, true, Some(Self::Tpkt { octets, count }));
+                }
+                let header = tpkt::Header::decode(&octets).ok();
+                let left = header.map(tpkt::Header::tpdu_octets);
+                (1, true, left.map(|left| Self::Indicator { left }))
+            }
+            Self::Indicator { left } => {
+                let (header, left) = (usize::from(first), left.saturating_sub(1));
+                let is_one = (1..255).contains(&header) && header <= left;
+                (1, true, Some(if is_one { Self::Code { header, left } } else { Self::data(left) }))
+            }
+            Self::Code { header, left } => {
+                let (header, left) = (header - 1, left - 1);
+                let place = match Kind::of_code(first) {
+                    Some(kind) => Self::header(header, left, has_data(kind)),
+                    None => Self::data(left),
+                };
+                (1, true, Some(place))
+            }
+            Self::Header { header, left, has_data } => {
+                let taken = header.min(rest.len());
+                (taken, true, Some(Self::header(header - taken, left - taken, has_data)))
+            }
+            Self::Data { left } => {
+                let taken = left.min(rest.len());
+                (taken, false, Some(Self::data(left - taken)))
+            }
+        }
+    }
+
+    const fn data(left: usize) -> Self {
+        if left == 0 { Self::START } else { Self::Data { left } }
+    }
+
+    const fn header(header: usize, left: usize, has_data: bool) -> Self {
+        match (header, left) {
+            (1.., _) => Self::Header { header, left, has_data },
+            (0, 0) => Self::START,
+            (0, _) if has_data => Self::Data { left },
+            // ISO 8073 6.4: TPDUs without user data may stand before others.
+            (0, _) => Self::Indicator { left },
+        }
+    }
+}
+
+/// Whether user data may stand behind the header of such a TPDU.
+const fn has_data(kind: Kind) -> bool {
+    match kind {
+        Kind::Cr | Kind::Cc | Kind::Dr | Kind::Dt | Kind::Ed => true,
+        Kind::Dc | Kind::Ak | Kind::Ea | Kind::Rj | Kind::Er => false,
+    }
+}
+
+impl Plan {
+    /// Keeps octets behind those that are kept already; what is between them is user data.
+    fn keep_more(&mut self, range: Range<usize>) {
+        if self.kept_octets < range.start {
+            self.blanks.push(self.kept_octets..range.start);
+        }
+        self.kept_octets = range.end;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MAC: [u8; 12] = [2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1];
+    /// What stands before the octets of a segment: MAC, IPv4 and TCP.
+    const BEFORE: usize = 54;
+
+    /// A segment with these octets from port 102, with this number and these flags.
+    fn segment(sequence: u32, flags: u8, data: &[u8]) -> Vec<u8> {
+        let length = (40 + data.len()) as u16;
+        let mut octets = MAC.to_vec();
+        octets.extend([8, 0, 0x45, 0]);
+        octets.extend(length.to_be_bytes());
+        octets.extend([0, 1, 0, 0, 64, 6, 0, 0, 10, 0, 0, 7, 10, 0, 0, 9, 0, 102, 0x9C, 0x40]);
+        octets.extend(sequence.to_be_bytes());
+        octets.extend([0, 0, 0, 1, 0x50, flags, 1, 0, 0, 0, 0, 0]);
+        octets.extend(data);
+        octets
+    }
+
+    /// What is kept of the octets of a segment.
+    fn kept(stripper: &mut Stripper, sequence: u32, data: &[u8]) -> Vec<u8> {
+        let mut octets = segment(sequence, 0x18, data);
+        let length = octets.len();
+        let kept = stripper.strip(Link::Ethernet, &mut octets, length);
+        octets.truncate(kept);
+        octets.split_off(BEFORE)
+    }
+
+    /// A TPKT with a DT of so many octets of user data.
+    fn packet(data_octets: usize) -> Vec<u8> {
+        let length = (7 + data_octets) as u16;
+        let mut octets = vec![3, 0];
+        octets.extend(length.to_be_bytes());
+        octets.extend([2, 0xF0, 0x80]);
+        octets.resize(7 + data_octets, 0xDD);
+        octets
+    }
+
+    #[test]
+    fn wherever_segments_begin_the_same_headers_are_kept_and_no_user_data() {
+        // An AK of class 2 with a DT behind it in one packet, between packets with user data.
+        let both = [3, 0, 0, 16, 4, 0x60, 0, 1, 5, 4, 0xF0, 0, 1, 0x80, 0xDD, 0xDD];
+        let all = [packet(90), packet(1), both.to_vec(), packet(0), packet(40)].concat();
+        let expected: Vec<u8> =
+            all.iter().map(|octet| if *octet == 0xDD { 0 } else { *octet }).collect();
+        for size in 1..all.len() {
+            let (mut stripper, mut seen) = (Stripper::new(), Vec::new());
+            for (data, number) in all.chunks(size).zip(0_u32..) {
+                let mut kept = kept(&mut stripper, 77 + number * size as u32, data);
+                kept.resize(data.len(), 0);
+                seen.extend(kept);
+            }
+            assert_eq!(seen, expected, "segments of {size}");
+        }
+    }
+
+    #[test]
+    fn what_is_sent_again_or_past_a_gap_in_user_data_loses_nothing() {
+        let mut stripper = Stripper::new();
+        let all = [packet(60), packet(5)].concat();
+        assert_eq!(kept(&mut stripper, 0, &all[..20]), all[..7]);
+        assert_eq!(kept(&mut stripper, 0, &all[..20]), all[..7], "again");
+        // Octets 20 to 39 pass later: they are user data.
+        let rest = kept(&mut stripper, 40, &all[40..]);
+        assert_eq!((rest.len(), &rest[27..]), (34, &all[67..74]));
+        assert!(kept(&mut stripper, 20, &all[20..40]).is_empty());
+        assert_eq!(kept(&mut stripper, 79, &packet(0)), packet(0));
+    }
+
+    #[test]
+    fn where_a_header_is_lost_nothing_is_kept_until_a_segment_begins_with_one() {
+        let mut stripper = Stripper::new();
+        let all = [packet(10), packet(10), packet(3)].concat();
+        assert_eq!(kept(&mut stripper, 0, &all[..17]), all[..7]);
+        // The second header, 17 to 23, is lost.
+        assert!(kept(&mut stripper, 26, &all[26..]).is_empty());
+        let again = kept(&mut stripper, 44, &packet(2));
+        assert_eq!(again, packet(2)[..7]);
+    }
+
+    #[test]
+    fn other_streams_and_ends_leave_nothing_behind() {
+        let mut stripper = Stripper::new();
+        assert!(kept(&mut stripper, 0, b"GET / HTTP/1.1").is_empty());
+        assert_eq!(stripper.young.len(), 0);
+        kept(&mut stripper, 100, &packet(9)[..12]);
+        assert_eq!(stripper.young.len(), 1);
+        let mut end = segment(112, 0x11, &[]);
+        let length = end.len();
+        assert_eq!(stripper.strip(Link::Ethernet, &mut end, length), BEFORE);
+        assert_eq!(stripper.young.len(), 0);
+    }
+
+    #[test]
+    fn so_many_directions_are_followed_and_no_more() {
+        let mut stripper = Stripper::new();
+        for port in 0..30_000_u16 {
+            let mut octets = segment(0, 0x18, &packet(9)[..12]);
+            octets[36..38].copy_from_slice(&port.to_be_bytes());
+            let length = octets.len();
+            assert_eq!(stripper.strip(Link::Ethernet, &mut octets, length), BEFORE + 7);
+        }
+        let followed = stripper.young.len() + stripper.old.len();
+        assert!((DIRECTIONS / 2..=DIRECTIONS).contains(&followed), "{followed}");
+    }
+}
