@@ -132,8 +132,13 @@ impl Responder {
         let nsap = Nsap::of_station(way.addr());
         let params = HostParams {
             address: way.addr(),
-            // It takes TPDUs of any size, and sends none longer than a frame.
-            transport: tp4::Params { tpdu_octets: LARGEST_TPDU_OCTETS, ..transport.params() },
+            // It takes TPDUs of any size, and sends none longer than a frame. Whether they have a
+            // checksum is for the caller to say: who insists on one decides for both.
+            transport: tp4::Params {
+                tpdu_octets: LARGEST_TPDU_OCTETS,
+                checksum: false,
+                ..transport.params()
+            },
             network: clnp::Params { in_kind: IN_KIND, ..clnp::Params::inactive(nsap) },
             last_reference: (clock::now().as_nanos() / 1_000) as u16,
             accepts: true,

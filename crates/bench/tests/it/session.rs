@@ -8,8 +8,11 @@ use bench::session::{SessionError, local};
 use core::sync::atomic::AtomicBool;
 use core::time::Duration;
 use live::clock;
+use std::fs::File;
 use std::net::{SocketAddr, UdpSocket};
+use std::path::PathBuf;
 use std::thread;
+use wire::capture::Capture;
 
 fn study(flow: &str) -> Study {
     study_with(flow, &[])
@@ -45,12 +48,21 @@ fn free_address() -> SocketAddr {
 }
 
 fn way(address: SocketAddr, peer: Option<SocketAddr>, loss: f64) -> Way {
+    captured_way(address, peer, loss, None)
+}
+
+fn captured_way(
+    address: SocketAddr,
+    peer: Option<SocketAddr>,
+    loss: f64,
+    capture: Option<PathBuf>,
+) -> Way {
     let faults = (loss > 0.0).then(|| faults(&format!("loss={} %", loss * 100.0)).unwrap());
     Way::open(&WayParams {
         wire: Wire::Udp { address, peer },
         faults,
         seed: 7,
-        capture: None,
+        capture,
         frames_per_second: None,
     })
     .unwrap()
@@ -58,6 +70,11 @@ fn way(address: SocketAddr, peer: Option<SocketAddr>, loss: f64) -> Way {
 
 /// What the end that measures and the end that answers tell of one sample between them.
 fn both_ends(point: &Point, loss: f64) -> (Measured, Served) {
+    both_ends_captured(point, loss, None)
+}
+
+/// The same, with a capture of what the end that measures sees.
+fn both_ends_captured(point: &Point, loss: f64, capture: Option<PathBuf>) -> (Measured, Served) {
     let (here, there) = (free_address(), free_address());
     let responder_way = way(there, None, loss);
     let responder = thread::spawn(move || {
@@ -65,7 +82,7 @@ fn both_ends(point: &Point, loss: f64) -> (Measured, Served) {
         let until = clock::now() + Duration::from_secs(60);
         responder.serve(until, &AtomicBool::new(false)).unwrap()
     });
-    let mut way = way(here, Some(there), loss);
+    let mut way = captured_way(here, Some(there), loss, capture);
     let order = initiator::Order {
         point,
         scenario_hash: "hash",
@@ -75,6 +92,7 @@ fn both_ends(point: &Point, loss: f64) -> (Measured, Served) {
         progress: &mut |_| {},
     };
     let measured = initiator::measure(&mut way, order).unwrap();
+    way.close().unwrap();
     (measured, responder.join().unwrap().expect("nobody called"))
 }
 
@@ -127,6 +145,34 @@ fn a_responder_takes_long_tpdus_in_segments_and_answers_in_kind() {
     assert!(measured.sample.counts["network.segments"] >= 50 * 6);
     assert_eq!(measured.sample.counts["network.discarded"], 0);
     assert_eq!(measured.sample.counts["network.reported"], 0);
+}
+
+/// The longest frame that a caller saw of a transfer with the checksum so.
+fn longest_frame_octets(checksum: &str) -> usize {
+    let asked = [Setting {
+        path: "transport.checksum".to_owned(),
+        values: Values::List(vec![checksum.to_owned()]),
+    }];
+    let flow = "pattern = { kind = \"bulk\", total = \"20 kB\" }\nsize = \"1000 B\"";
+    let study = study_with(flow, &asked);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("seen.pcapng");
+    let (measured, _) = both_ends_captured(&study.points[0], 0.0, Some(path.clone()));
+    assert_eq!(measured.peer.delivered, 20);
+    let mut capture = Capture::open(File::open(path).unwrap()).unwrap();
+    let mut longest = 0;
+    while let Some(record) = capture.next().unwrap() {
+        longest = longest.max(record.octets.len());
+    }
+    longest
+}
+
+#[test]
+fn the_caller_says_whether_there_is_a_checksum() {
+    // ISO 8073 13.2.3.1: the parameter has code, length and two octets.
+    let (without, with) = (longest_frame_octets("false"), longest_frame_octets("true"));
+    assert!(without > 1_000, "{without}");
+    assert_eq!(with, without + 4);
 }
 
 #[test]
