@@ -1,7 +1,7 @@
 //! What can be set at a class 4 transport, the settings that are tried, and which of two settings is
 //! the more conservative.
 
-use crate::scenario::{Acknowledge, Retransmit, Scenario, Size, Span, Timer, Transport};
+use crate::scenario::{Acknowledge, Credit, Retransmit, Scenario, Size, Span, Timer, Transport};
 use core::fmt;
 use core::time::Duration;
 use serde::Serialize;
@@ -27,12 +27,26 @@ pub enum Knob {
     Window,
     /// The size of TPDUs.
     Tpdu,
+    /// When the window opens again.
+    Credit,
     /// When DTs are acknowledged.
     Acknowledge,
-    /// What is sent again when T1 runs out.
+    /// What is sent again, and when.
     Retransmit,
     /// Whether TPDUs share frames.
     Concatenate,
+}
+
+impl Knob {
+    /// Whether it is for the end that receives to decide: when that acknowledges, and how much it lets
+    /// the other end send. What else there is the sender has for itself, or proposes.
+    #[must_use]
+    pub const fn is_of_receiver(self) -> bool {
+        match self {
+            Self::Window | Self::Credit | Self::Acknowledge => true,
+            Self::Checksum | Self::T1 | Self::Tpdu | Self::Retransmit | Self::Concatenate => false,
+        }
+    }
 }
 
 impl fmt::Display for Knob {
@@ -42,6 +56,7 @@ impl fmt::Display for Knob {
             Self::T1 => "t1",
             Self::Window => "window",
             Self::Tpdu => "tpdu",
+            Self::Credit => "credit",
             Self::Acknowledge => "acknowledge",
             Self::Retransmit => "retransmit",
             Self::Concatenate => "concatenate",
@@ -62,6 +77,8 @@ pub enum Setting {
     Window(u64),
     /// At most so long.
     Tpdu(Size),
+    /// Opened again so.
+    Credit(Credit),
     /// Acknowledged so.
     Acknowledge(Acknowledge),
     /// Sent again so.
@@ -80,6 +97,7 @@ impl Setting {
             Knob::T1 => Self::Fixed(transport.t1),
             Knob::Window => Self::Window(transport.window),
             Knob::Tpdu => Self::Tpdu(transport.tpdu),
+            Knob::Credit => Self::Credit(transport.credit),
             Knob::Acknowledge => Self::Acknowledge(transport.acknowledge),
             Knob::Retransmit => Self::Retransmit(transport.retransmit),
             Knob::Concatenate => Self::Concatenate(transport.concatenate),
@@ -96,6 +114,7 @@ impl Setting {
             Self::Adaptive(t1) => (set.timer, set.t1) = (Timer::Adaptive, t1),
             Self::Window(window) => set.window = window,
             Self::Tpdu(tpdu) => set.tpdu = tpdu,
+            Self::Credit(credit) => set.credit = credit,
             Self::Acknowledge(acknowledge) => set.acknowledge = acknowledge,
             Self::Retransmit(retransmit) => set.retransmit = retransmit,
             Self::Concatenate(concatenate) => set.concatenate = concatenate,
@@ -113,6 +132,11 @@ impl fmt::Display for Setting {
             Self::Adaptive(t1) => write!(f, "adaptive {t1}"),
             Self::Window(window) => write!(f, "{window}"),
             Self::Tpdu(tpdu) => write!(f, "{tpdu}"),
+            Self::Credit(credit) => f.write_str(match credit {
+                Credit::Automatic => "automatic",
+                Credit::ByUser => "by-user",
+                Credit::Taut => "taut",
+            }),
             Self::Acknowledge(acknowledge) => f.write_str(match acknowledge {
                 Acknowledge::Each => "each",
                 Acknowledge::Withhold => "withhold",
@@ -140,8 +164,8 @@ impl Grid {
     /// What can be tried for a scenario, its own settings among it.
     ///
     /// The more conservative is: with checksum; T1 that adapts, then the longer; the smaller window;
-    /// the shorter TPDU, which keeps the wire for less time; the earlier acknowledgement; the fewer
-    /// DTs sent again; one TPDU a frame. There is no setting without checksum where the path damages
+    /// the shorter TPDU, which keeps the wire for less time; the fewer buffers promised; the earlier
+    /// acknowledgement; the fewer DTs sent again; one TPDU a frame. There is no setting without checksum where the path damages
     /// what the FCS passes.
     #[must_use]
     pub fn of(scenario: &Scenario) -> Self {
@@ -157,13 +181,16 @@ impl Grid {
         let times = times.into_iter().map(Setting::Fixed);
         let acknowledge =
             [Acknowledge::Each, Acknowledge::Withhold, Acknowledge::OnRequest, Acknowledge::Delay];
-        let retransmit = [Retransmit::First, Retransmit::Selective, Retransmit::All];
+        let retransmit =
+            [Retransmit::First, Retransmit::Selective, Retransmit::Early, Retransmit::All];
+        let credit = [Credit::Taut, Credit::ByUser, Credit::Automatic];
         Self {
             knobs: vec![
                 (Knob::Checksum, checksums.iter().map(|set| Setting::Checksum(*set)).collect()),
                 (Knob::T1, core::iter::once(Setting::Adaptive(own.t1)).chain(times).collect()),
                 (Knob::Window, windows(own.window, widest)),
                 (Knob::Tpdu, sizes.map(|octets| Setting::Tpdu(Size(*octets))).collect()),
+                (Knob::Credit, credit.map(Setting::Credit).to_vec()),
                 (Knob::Acknowledge, acknowledge.map(Setting::Acknowledge).to_vec()),
                 (Knob::Retransmit, retransmit.map(Setting::Retransmit).to_vec()),
                 (Knob::Concatenate, [false, true].map(Setting::Concatenate).to_vec()),
@@ -193,7 +220,7 @@ impl Grid {
     pub(super) fn daring(&self, transport: &Transport) -> Transport {
         self.knobs.iter().fold(transport.clone(), |set, (knob, settings)| {
             let of_knob = match knob {
-                Knob::Window | Knob::Tpdu => settings.last(),
+                Knob::Window | Knob::Tpdu | Knob::Credit => settings.last(),
                 Knob::Retransmit => settings.get(settings.len() / 2),
                 Knob::Checksum | Knob::T1 | Knob::Acknowledge | Knob::Concatenate => {
                     settings.first()
