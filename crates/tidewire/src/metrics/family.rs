@@ -134,7 +134,10 @@ pub(super) fn text(of: &Snapshot, format: Format) -> String {
 fn health(text: &mut Text, of: &Snapshot) {
     text.counter("frames", "Frames that the meter was given.");
     text.sample("frames_total", &[], of.health.frames);
-    text.counter("dropped_by_kernel", "Frames lost for want of room; of a live port only.");
+    text.counter(
+        "dropped_by_kernel",
+        "Frames dropped on their way to the meter, where that is told.",
+    );
     if let Some(dropped) = of.health.dropped_by_kernel {
         text.sample("dropped_by_kernel_total", &[], dropped);
     }

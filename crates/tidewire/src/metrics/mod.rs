@@ -29,7 +29,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 pub(crate) struct Health {
     /// Frames the meter was given.
     pub(crate) frames: u64,
-    /// Frames the kernel dropped; none where nobody can tell.
+    /// Frames dropped on their way to the meter; none where nobody can tell.
     pub(crate) dropped_by_kernel: Option<u64>,
 }
 

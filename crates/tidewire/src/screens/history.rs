@@ -1,7 +1,7 @@
 //! The latest intervals one by one: what was told of each, to step back through.
 //!
 //! Bounded: so many intervals, and of them all so many records of hosts and connections, the oldest
-//! interval going first. A record takes about 10 kB, so that all take about 20 MB at the most.
+//! interval going first. A record takes 3 to 14 kB, so that all of them take about 20 MB.
 
 use super::model::Model;
 use crate::stream::{Head, Record};
