@@ -20,6 +20,8 @@ const OCTETS: usize = 1 << 16;
 const HELD_OCTETS: usize = 2 * (OCTETS + 2_000);
 /// When the first frame passes: what is earlier is left out, as it lies before the first interval.
 const ORIGIN_NANOS: u64 = 1_000_000_000;
+/// No script is as long: whoever was silent for so long would be forgotten.
+const SILENCE: Duration = Duration::from_secs(1_000_000);
 /// From host 1 to host 2, and back.
 const THERE: u8 = 0b1001;
 const BACK: u8 = 0b0110;
@@ -65,8 +67,9 @@ struct Wire {
 impl Wire {
     fn new(stream: Vec<u8>, first: u32) -> Self {
         let passed = vec![false; stream.len()];
+        let settings = Settings { silence: SILENCE, ..Settings::every(Duration::from_secs(3_600)) };
         let mut wire = Self {
-            meter: Meter::new(Settings::every(Duration::from_secs(3_600))),
+            meter: Meter::new(settings),
             remarks: Remarks::default(),
             nanos: ORIGIN_NANOS,
             stream,
