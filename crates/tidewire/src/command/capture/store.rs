@@ -146,7 +146,7 @@ impl Store {
         self.writer.get_mut().len() as u64
     }
 
-    /// Hands on what was gathered. What does not go in whole is taken back, and forgotten.
+    /// Hands on what was gathered. Blocks that do not go in whole are taken back, and forgotten.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         let gathered = mem::take(self.writer.get_mut());
         let frames = mem::take(&mut self.gathered);
@@ -155,10 +155,7 @@ impl Store {
             Out::File(file) => file.write_all(&gathered),
         };
         if let Err(error) = done {
-            if let Out::File(file) = &self.out {
-                // Where even that fails, the file ends in a block that is not whole.
-                file.set_len(self.in_file).ok();
-            }
+            self.take_back(&gathered);
             return Err(error);
         }
         self.in_file += gathered.len() as u64;
@@ -168,6 +165,19 @@ impl Store {
         empty.clear();
         *self.writer.get_mut() = empty;
         Ok(())
+    }
+
+    /// Cuts a file behind the last block that is whole, of those that were not all taken.
+    fn take_back(&mut self, gathered: &[u8]) {
+        let Out::File(file) = &self.out else { return };
+        let went_in = file.metadata().map_or(0, |about| about.len().saturating_sub(self.in_file));
+        let (octets, frames) = whole_blocks(gathered, went_in);
+        // Where even that fails, the file ends in a block that is not whole.
+        if file.set_len(self.in_file + octets).is_ok() {
+            self.in_file += octets;
+            self.written.octets += octets;
+            self.written.frames += frames;
+        }
     }
 
     /// Goes on in another file.
@@ -192,5 +202,49 @@ impl Store {
     /// What was written so far.
     pub(super) const fn written(&self) -> Written {
         self.written
+    }
+}
+
+/// Octets of the blocks that lie within the first `most` of these, and how many of them hold frames. A
+/// block begins with its type and its length (draft-ietf-opsawg-pcapng 3.1).
+fn whole_blocks(mut blocks: &[u8], most: u64) -> (u64, u64) {
+    const ENHANCED_PACKET: u32 = 6;
+    let (mut octets, mut frames) = (0, 0);
+    while let Some(([kind, length], _)) = blocks.as_chunks::<4>().0.split_first_chunk::<2>() {
+        let [kind, length] = [kind, length].map(|word| u32::from_le_bytes(*word));
+        let Some(rest) = blocks.get(length.max(12) as usize..) else { break };
+        if octets + u64::from(length) > most {
+            break;
+        }
+        octets += u64::from(length);
+        frames += u64::from(kind == ENHANCED_PACKET);
+        blocks = rest;
+    }
+    (octets, frames)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_count_as_far_as_they_are_whole() {
+        let mut writer = Writer::new(Vec::new()).unwrap();
+        writer.interface(Link::Ethernet, "lan0").unwrap();
+        let before = writer.get_mut().len() as u64;
+        for octets in [[7; 60], [8; 60]] {
+            writer.write(0, Instant::ZERO, &octets, 60, "").unwrap();
+        }
+        let blocks = writer.into_inner();
+        // A block of a frame: eight words around 60 octets.
+        for (most, expected) in [
+            (0, (0, 0)),
+            (before + 91, (before, 0)),
+            (before + 92, (before + 92, 1)),
+            (before + 183, (before + 92, 1)),
+            (u64::MAX, (before + 184, 2)),
+        ] {
+            assert_eq!(whole_blocks(&blocks, most), expected, "{most}");
+        }
     }
 }
