@@ -8,7 +8,7 @@ use super::known::Known;
 use super::model::Model;
 use super::page::Page;
 use crate::quantity::{self, significant};
-use crate::stream::{Identity, Named};
+use crate::stream::{Identity, Named, sum};
 
 /// A share from which losses, repetitions and refusals are bad.
 const BAD_SHARE: f64 = 0.01;
@@ -123,33 +123,29 @@ impl Judge<'_> {
     fn capture(&mut self) {
         let (frames, dropped) = (self.model.frames(), self.model.dropped().unwrap_or(0));
         if dropped > 0 {
-            let share = share(dropped, frames + dropped);
+            let share = share(dropped, frames.saturating_add(dropped));
             let text = format!(
                 "{dropped} frames were dropped, {}: every count is too low",
                 percent(share)
             );
             self.push(Grade::Bad, 1.0 + share, Page::Capture, text);
         }
-        let meter: u64 = self
-            .oddities
-            .iter()
-            .filter(|(name, _)| name.starts_with("meter: "))
-            .map(|(_, times)| times)
-            .sum();
+        let meter = self.odd_of("meter: ");
         if meter > 0 {
             let text = format!("the meter had no room {meter} times: see capture");
             self.push(Grade::Bad, 1.0, Page::Capture, text);
         }
-        let truncated: u64 = self
-            .oddities
-            .iter()
-            .filter(|(name, _)| name.starts_with("truncated: "))
-            .map(|(_, times)| times)
-            .sum();
+        let truncated = self.odd_of("truncated: ");
         if truncated > 0 {
             let text = format!("{truncated} frames were captured in part, too little to count");
             self.push(Grade::Look, share(truncated, frames), Page::Capture, text);
         }
+    }
+
+    /// How often anything of this class was odd.
+    fn odd_of(&self, class: &str) -> u64 {
+        let of_class = self.oddities.iter().filter(|(name, _)| name.starts_with(class));
+        sum(of_class.map(|(_, times)| times))
     }
 
     fn windows(&mut self) {
@@ -162,7 +158,7 @@ impl Judge<'_> {
         for known in self.model.connections.values() {
             longest = longest.max(closed(known));
             of_life = of_life.max(share(closed(known), lived(known)));
-            closings += known.both("closed_windows");
+            closings = sum([closings, known.both("closed_windows")]);
             now += known.closed_since().iter().flatten().count();
         }
         if closings > 0 {
@@ -209,7 +205,7 @@ impl Judge<'_> {
         }
         let unseen = self.odd("transport: DT never seen");
         if unseen > 0 {
-            let ratio = share(unseen, dts + unseen);
+            let ratio = share(unseen, dts.saturating_add(unseen));
             let text = format!("{unseen} DTs were never seen: lost before here, or by the capture");
             self.push(graded(ratio), ratio, Page::Capture, text);
         }
@@ -219,8 +215,9 @@ impl Judge<'_> {
         let attempts = self.count("connection_attempts");
         let refused = self.count("connection_refusals");
         let failed = self.count("connection_negotiation_failures");
-        if refused + failed > 0 {
-            let ratio = share(refused + failed, attempts.max(refused + failed));
+        let both = refused.saturating_add(failed);
+        if both > 0 {
+            let ratio = share(both, attempts.max(both));
             let why =
                 if failed > 0 { format!(", {failed} could not agree") } else { String::new() };
             let text = format!("{refused} of {attempts} connections were refused{why}");
@@ -243,7 +240,12 @@ impl Judge<'_> {
         let under_way = self.odd("transport: connection found under way");
         if under_way > 0 {
             let text = format!("{under_way} connections were found under way: no CR was seen");
-            self.push(Grade::Note, share(under_way, under_way + attempts), Page::Capture, text);
+            self.push(
+                Grade::Note,
+                share(under_way, under_way.saturating_add(attempts)),
+                Page::Capture,
+                text,
+            );
         }
     }
 
@@ -271,7 +273,12 @@ impl Judge<'_> {
         let silent = self.count("connection_silent_ends");
         if silent > 0 {
             let text = format!("{silent} connections fell silent without an end");
-            self.push(Grade::Look, share(silent, silent + ends), Page::Connections, text);
+            self.push(
+                Grade::Look,
+                share(silent, silent.saturating_add(ends)),
+                Page::Connections,
+                text,
+            );
         }
         let unassigned = self.count("unassigned_tpdus");
         if unassigned > 0 {
@@ -298,10 +305,7 @@ impl Judge<'_> {
 
     fn oddities(&mut self) {
         let frames = self.model.frames();
-        let of = |class: &str| {
-            self.oddities.iter().filter(|(name, _)| name.starts_with(class)).map(|(_, n)| n).sum()
-        };
-        let malformed: u64 = of("malformed: ");
+        let malformed = self.odd_of("malformed: ");
         if malformed > 0 {
             let ratio = share(malformed, frames);
             let text = format!("{malformed} PDUs were malformed or had a bad checksum");

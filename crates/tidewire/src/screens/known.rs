@@ -1,7 +1,7 @@
 //! A connection as the stream has told of it.
 
 use super::sum;
-use crate::stream::{ConnectionInterval, Identity, Named, Place, tpdus};
+use crate::stream::{self, ConnectionInterval, Identity, Named, Place, tpdus};
 use std::collections::VecDeque;
 
 /// Places kept of each connection: the latest.
@@ -70,12 +70,12 @@ impl Known {
 
     fn weigh(&mut self) {
         let directions = self.directions();
-        let both = |name| directions.iter().map(|sent| sent.count(name)).sum::<u64>();
+        let both = |name| stream::sum(directions.iter().map(|sent| sent.count(name)));
         let outcome = self.identity.as_ref().map_or("", Identity::outcome);
         let is_wrong = ["refused", "abrupt", "erroneous"].contains(&outcome)
             || both("dt_retransmissions") > 0
             || both("closed_windows") > 0;
-        self.weight = (is_wrong, directions.iter().map(tpdus).sum());
+        self.weight = (is_wrong, stream::sum(directions.iter().map(tpdus)));
     }
 
     /// Whether something seems wrong with it, and its TPDUs.
@@ -110,7 +110,7 @@ impl Known {
 
     /// What both sides have together.
     pub(super) fn both(&self, name: &str) -> u64 {
-        self.directions().iter().map(|direction| direction.count(name)).sum()
+        stream::sum(self.directions().iter().map(|direction| direction.count(name)))
     }
 
     /// Since when each side has been given no credit.

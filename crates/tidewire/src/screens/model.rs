@@ -138,7 +138,8 @@ impl Model {
     /// Frames, all together.
     pub(super) fn frames(&self) -> u64 {
         let under_way = self.latest.as_ref().filter(|latest| !latest.complete);
-        let frames = self.frames + under_way.map_or(0, |latest| latest.frames);
+        let under_way = under_way.map_or(0, |latest| latest.frames);
+        let frames = self.frames.saturating_add(under_way);
         self.end.as_ref().map_or(frames, |end| end.frames)
     }
 
@@ -202,7 +203,7 @@ impl Model {
         if interval.complete {
             sum::add(&mut self.sum, &interval.measures);
             sum::add(&mut self.oddities, &interval.oddities);
-            self.frames += interval.frames;
+            self.frames = self.frames.saturating_add(interval.frames);
         }
         self.events.interval(self.latest.as_ref(), &interval, until);
         self.latest = Some(interval);
@@ -265,7 +266,7 @@ impl Model {
         let mut weights: Vec<((bool, u64), u32)> =
             self.connections.iter().map(|(id, known)| (known.weight(), *id)).collect();
         weights.sort_unstable();
-        for (_, id) in weights.iter().take(CONNECTIONS) {
+        for (_, id) in weights.iter().take(weights.len() - CONNECTIONS) {
             self.connections.remove(id);
             self.gone += 1;
         }

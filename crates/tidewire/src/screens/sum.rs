@@ -2,6 +2,9 @@
 
 use crate::stream::Named;
 
+/// Names kept: a meter has some hundred.
+const NAMES: usize = 4_096;
+
 /// How values of two times make one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Rule {
@@ -42,8 +45,10 @@ pub(super) fn add(sum: &mut Named<u64>, more: &Named<u64>) {
         // Most lists have the same names in the same places.
         let at = sum.0.get(place).filter(|(known, _)| known == name).map(|_| place);
         let at = at.or_else(|| sum.0.iter().position(|(known, _)| known == name));
+        let known = sum.0.len();
         match at.and_then(|at| sum.0.get_mut(at)) {
-            None => sum.0.push((name.clone(), *value)),
+            None if known < NAMES => sum.0.push((name.clone(), *value)),
+            None => {}
             Some((_, known)) => match rule {
                 Rule::Add => *known = known.saturating_add(*value),
                 Rule::Greater => *known = (*known).max(*value),

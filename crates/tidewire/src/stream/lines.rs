@@ -3,8 +3,8 @@
 //! Left out of the lines, and not of the stream: samples, hosts and connections interval by interval,
 //! and those beyond the busiest.
 
-use super::tables::{self, Busiest};
-use super::{End, Head, Host, Interval, Named, Record, Total};
+use super::tables::{self, Busiest, BusiestHosts};
+use super::{End, Head, Interval, Named, Record, Total};
 use crate::calendar;
 use crate::output::Output;
 use crate::quantity::{significant, trimmed};
@@ -19,88 +19,103 @@ pub(crate) struct Lines {
     head: Head,
     has_heading: bool,
     busiest: Busiest,
-    hosts: Vec<Host>,
+    hosts: BusiestHosts,
 }
 
 impl Lines {
     /// Nothing has been told yet.
     pub(crate) const fn new(head: Head) -> Self {
-        Self { head, has_heading: false, busiest: Busiest::new(), hosts: Vec::new() }
+        Self { head, has_heading: false, busiest: Busiest::new(), hosts: BusiestHosts::new() }
     }
 
     /// Tells a record.
     pub(crate) fn tell(&mut self, record: &Record, output: &Output) -> io::Result<()> {
-        match record {
+        self.told(record).iter().try_for_each(|line| output.line(line))
+    }
+
+    /// What there is to tell of a record, line by line; some lines hold whole tables.
+    pub(crate) fn told(&mut self, record: &Record) -> Vec<String> {
+        let lines = match record {
             Record::Stream(_)
             | Record::Sample(_)
             | Record::HostInterval(_)
             | Record::ConnectionInterval(_)
             | Record::ConnectionsRest(_)
-            | Record::Unknown => Ok(()),
-            Record::Interval(interval) => self.interval(interval, output),
-            Record::Total(total) => tell_total(total, output),
+            | Record::Unknown => Vec::new(),
+            Record::Interval(interval) => self.interval(interval),
+            Record::Total(total) => of_total(total),
             Record::Connection(connection) => {
                 self.busiest.add((**connection).clone());
-                Ok(())
+                Vec::new()
             }
             Record::Host(host) => {
-                self.hosts.push(host.clone());
-                Ok(())
+                self.hosts.add(host.clone());
+                Vec::new()
             }
-            Record::End(end) => self.end(end, output),
-        }
+            Record::End(end) => self.end(end),
+        };
+        lines.into_iter().map(printable).collect()
     }
 
-    fn interval(&mut self, interval: &Interval, output: &Output) -> io::Result<()> {
+    fn interval(&mut self, interval: &Interval) -> Vec<String> {
+        let mut lines = Vec::new();
         if !self.has_heading {
             self.has_heading = true;
-            self.heading(interval.start_ns, output)?;
+            lines.extend(self.heading(interval.start_ns));
         }
         let first = interval.index.unwrap_or(0);
-        if interval.intervals > 1 {
-            let last = first + interval.intervals - 1;
-            return output.line(format_args!("{first:>4} to {last}: nothing heard"));
-        }
-        output.line(row(interval))
+        lines.push(if interval.intervals > 1 {
+            let last = first.saturating_add(interval.intervals - 1);
+            format!("{first:>4} to {last}: nothing heard")
+        } else {
+            row(interval)
+        });
+        lines
     }
 
-    fn heading(&self, start_ns: u64, output: &Output) -> io::Result<()> {
+    fn heading(&self, start_ns: u64) -> [String; 2] {
         let length = Span(Duration::from_nanos(self.head.measure_ns));
         let channel = BitRate::new(self.head.channel_bits_per_second);
         let channel = channel.map_or_else(|| "n/a".to_owned(), |rate| rate.to_string());
         let start = calendar::rfc_3339(Instant::from_nanos(start_ns));
-        output.line(format_args!("intervals of {length} from {start}, channel {channel}\n"))?;
-        output.line(format_args!(
-            "{:>4} {:<15} {:>7} {:>10} {:>7} {:>7} {:>6} {:>7} {:>7}",
-            "", "start (UTC)", "LPDUs", "octets", "TPDUs", "DT", "again", "AK", "U_C"
-        ))
+        [
+            format!("intervals of {length} from {start}, channel {channel}\n"),
+            format!(
+                "{:>4} {:<15} {:>7} {:>10} {:>7} {:>7} {:>6} {:>7} {:>7}",
+                "", "start (UTC)", "LPDUs", "octets", "TPDUs", "DT", "again", "AK", "U_C"
+            ),
+        ]
     }
 
     /// Tells who took part, what was odd, and how it ended.
-    fn end(&mut self, end: &End, output: &Output) -> io::Result<()> {
+    fn end(&mut self, end: &End) -> Vec<String> {
+        let mut lines = Vec::new();
         if !self.hosts.is_empty() {
-            let hosts = core::mem::take(&mut self.hosts);
-            output.line(format_args!("\n{}", tables::hosts(hosts)))?;
-            output.line(format_args!("\n{}", self.busiest.table()))?;
+            lines.push(format!("\n{}", self.hosts.table()));
+            lines.push(format!("\n{}", self.busiest.table()));
         }
         if end.frames == 0 && end.error.is_some() {
             // There was nothing to meter, and the error says why.
-            return Ok(());
+            return lines;
         }
-        if let Some(table) = tables::oddities(&end.oddities) {
-            output.line(format_args!("\n{table}"))?;
-        }
+        lines.extend(tables::oddities(&end.oddities).map(|table| format!("\n{table}")));
         let dropped: String =
             end.collected().lost().iter().map(|lost| format!(", {lost}")).collect();
         let left_out = end
             .left_out
             .map(|left_out| format!(", {left_out} more left out by the filter"))
             .unwrap_or_default();
-        output.line(format_args!("\n{} frames{left_out}{dropped}", end.frames))?;
-        let Some(error) = &end.error else { return Ok(()) };
-        let error = error.lines().next().unwrap_or_default();
-        output.line(format_args!("not complete: {error}"))
+        lines.push(format!("\n{} frames{left_out}{dropped}", end.frames));
+        let error = end.error.iter().map(|error| error.lines().next().unwrap_or_default());
+        lines.extend(error.map(|error| format!("not complete: {error}")));
+        lines
     }
+}
+
+/// Without characters that a terminal would obey: a name may come from another process.
+fn printable(line: String) -> String {
+    let is_obeyed = |c: char| c.is_control() && c != '\n';
+    if line.contains(is_obeyed) { line.replace(is_obeyed, "\u{fffd}") } else { line }
 }
 
 /// One interval in one line of at the most 80 columns, as long as its counts stay below millions. A
@@ -131,19 +146,30 @@ pub(super) fn shown(values: &Named<u64>, name: &str) -> String {
     values.get(name).map_or_else(|| "-".to_owned(), |value| value.to_string())
 }
 
-fn tell_total(total: &Total, output: &Output) -> io::Result<()> {
+fn of_total(total: &Total) -> Vec<String> {
     if total.intervals == 0 {
-        return Ok(());
+        return Vec::new();
     }
     let plural = if total.intervals == 1 { "" } else { "s" };
     let seconds = trimmed(Duration::from_nanos(total.length_ns).as_secs_f64(), 9);
     let count = total.intervals;
-    output.line(format_args!("\ntotal of {count} interval{plural}, {seconds} s\n"))?;
-    output.line(tables::measures(&total.measures))?;
-    output.line(format_args!("\n{}", tables::kinds(&total.measures)))?;
-    output.line(format_args!("\n{}", tables::metrics(&total.metrics)))?;
-    if let Some(table) = tables::delays(&total.measures) {
-        output.line(format_args!("\n{table}"))?;
+    let mut lines = vec![
+        format!("\ntotal of {count} interval{plural}, {seconds} s\n"),
+        tables::measures(&total.measures).to_string(),
+        format!("\n{}", tables::kinds(&total.measures)),
+        format!("\n{}", tables::metrics(&total.metrics)),
+    ];
+    lines.extend(tables::delays(&total.measures).map(|table| format!("\n{table}")));
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_terminal_would_obey_is_not_written_to_it() {
+        let line = "\u{1b}]0;owned\u{7}\n\u{9b}2J\tä".to_owned();
+        assert_eq!(printable(line), "\u{fffd}]0;owned\u{fffd}\n\u{fffd}2J\u{fffd}ä");
     }
-    Ok(())
 }

@@ -13,6 +13,8 @@
 
 mod baseline;
 mod collection;
+#[cfg(test)]
+pub(crate) mod hostile;
 mod item;
 mod lines;
 mod named;
@@ -26,7 +28,7 @@ mod tables;
 pub(crate) use collection::Collection;
 pub(crate) use item::Item;
 pub(crate) use lines::Lines;
-pub(crate) use named::Named;
+pub(crate) use named::{Named, sum};
 pub(crate) use read::Reader;
 pub(crate) use record::{
     Connection, ConnectionInterval, End, Head, Host, HostInterval, Identity, Interval, Place,

@@ -28,6 +28,11 @@ impl<T: Copy> Named<T> {
     }
 }
 
+/// All of them together. What another process tells may be more than fits; then it is the most that does.
+pub(crate) fn sum(values: impl IntoIterator<Item = u64>) -> u64 {
+    values.into_iter().fold(0, u64::saturating_add)
+}
+
 impl Named<u64> {
     /// The count of this name; none of what is not there.
     pub(crate) fn count(&self, name: &str) -> u64 {

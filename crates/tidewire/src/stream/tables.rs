@@ -1,7 +1,7 @@
 //! Totals, hosts and connections of a stream as tables of 80 columns.
 
 use super::lines::shown;
-use super::{Connection, Host, Named};
+use super::{Connection, Host, Named, sum};
 use crate::quantity::significant;
 use crate::table::{Align, Table};
 use meter::measure::{Delays, Measures};
@@ -10,7 +10,7 @@ use wire::tp::Kind;
 
 /// Hosts, and connections, that lines show.
 const SHOWN: usize = 10;
-/// Connections kept for the table.
+/// Connections, and hosts, kept for the table.
 const KEPT: usize = 64;
 /// Columns for the two ends of a connection.
 const ENDS_COLUMNS: usize = 41;
@@ -23,7 +23,7 @@ pub(crate) fn tpdus(values: &Named<u64>) -> u64 {
 /// What all kinds of TPDUs have together.
 pub(crate) fn of_all_kinds(values: &Named<u64>, what: &str) -> u64 {
     let of = |kind: Kind| values.count(&format!("{}_{what}", kind.name().to_lowercase()));
-    Kind::ALL.into_iter().map(of).sum()
+    sum(Kind::ALL.into_iter().map(of))
 }
 
 /// The connections with most TPDUs, of all that were told of.
@@ -49,8 +49,7 @@ impl Busiest {
 
     fn sort(&mut self) {
         self.kept.sort_by_cached_key(|Connection { connection, directions }| {
-            let tpdus: u64 = directions.iter().map(tpdus).sum();
-            (u64::MAX - tpdus, connection.start_ns(), connection.id)
+            (u64::MAX - sum(directions.iter().map(tpdus)), connection.start_ns(), connection.id)
         });
         self.kept.truncate(SHOWN);
     }
@@ -94,11 +93,51 @@ pub(crate) fn shortened(text: &str, columns: usize) -> String {
     format!("{front}..{back}")
 }
 
-/// The hosts that sent and received most.
-pub(super) fn hosts(mut hosts: Vec<Host>) -> String {
-    hosts.sort_by_cached_key(|host| {
-        (u64::MAX - tpdus(&host.sent) - tpdus(&host.received), host.host.clone())
-    });
+/// The hosts that sent and received most, of all that were told of.
+pub(super) struct BusiestHosts {
+    kept: Vec<Host>,
+    all: u64,
+}
+
+impl BusiestHosts {
+    /// None yet.
+    pub(super) const fn new() -> Self {
+        Self { kept: Vec::new(), all: 0 }
+    }
+
+    /// Takes notice of one.
+    pub(super) fn add(&mut self, host: Host) {
+        self.all += 1;
+        self.kept.push(host);
+        if self.kept.len() >= KEPT {
+            self.sort();
+        }
+    }
+
+    /// Whether none was told of.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.kept.is_empty()
+    }
+
+    fn sort(&mut self) {
+        self.kept.sort_by_cached_key(|Host { host, sent, received }| {
+            (u64::MAX - sum([tpdus(sent), tpdus(received)]), host.clone())
+        });
+        self.kept.truncate(SHOWN);
+    }
+
+    /// The busiest, and how many there were.
+    pub(super) fn table(&mut self) -> String {
+        self.sort();
+        let table = hosts(&self.kept);
+        match self.all.saturating_sub(self.kept.len() as u64) {
+            0 => table.to_string(),
+            more => format!("{table}\n  and {more} more hosts"),
+        }
+    }
+}
+
+fn hosts(hosts: &[Host]) -> Table {
     let mut table = Table::new([
         ("host", Align::Left),
         ("sent", Align::Right),
@@ -107,7 +146,7 @@ pub(super) fn hosts(mut hosts: Vec<Host>) -> String {
         ("received", Align::Right),
         ("data octets", Align::Right),
     ]);
-    for Host { host, sent, received } in hosts.iter().take(SHOWN) {
+    for Host { host, sent, received } in hosts {
         table.row([
             shortened(host.as_deref().unwrap_or("others"), ENDS_COLUMNS),
             tpdus(sent).to_string(),
@@ -117,10 +156,7 @@ pub(super) fn hosts(mut hosts: Vec<Host>) -> String {
             of_all_kinds(received, "data_octets").to_string(),
         ]);
     }
-    match hosts.len().saturating_sub(SHOWN) {
-        0 => table.to_string(),
-        more => format!("{table}\n  and {more} more hosts"),
-    }
+    table
 }
 
 /// The 17 rows of the paper's Table 4, as far as they are reported.

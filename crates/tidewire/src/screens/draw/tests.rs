@@ -1,6 +1,6 @@
 use super::*;
 use crate::screens::page::Page;
-use crate::stream::{Details, Head, Record, Recorder, Spans, Subset};
+use crate::stream::{Details, Head, Reader, Record, Recorder, Spans, Subset, hostile};
 use crate::tui::{Surroundings, Symbols, Theme};
 use core::time::Duration;
 use meter::Settings;
@@ -88,6 +88,26 @@ fn no_size_and_no_stream_makes_a_page_panic() {
             }
         }
     }
+}
+
+#[test]
+fn numbers_that_nobody_counts_to_make_no_page_panic() {
+    let lines = hostile::tests::cell();
+    let mut records = 0;
+    for seed in 0..60 {
+        let text = hostile::tests::exchanged(&lines, seed);
+        let Ok((mut reader, head)) = Reader::open(text.as_bytes()) else { continue };
+        let mut model = Model::new(head);
+        while let Ok(Some(record)) = reader.next() {
+            model.take(record);
+            records += 1;
+        }
+        for page in Page::ALL {
+            drawn(&model, &on(page), (80, 24));
+            drawn(&model, &Controls { chosen: Some(1), ..on(page) }, (133, 60));
+        }
+    }
+    assert!(records > 1_000, "{records} records of 60 streams");
 }
 
 #[test]

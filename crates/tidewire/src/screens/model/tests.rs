@@ -1,4 +1,5 @@
 use super::*;
+use crate::stream::Place;
 
 /// A model of one complete interval of a second with these measures and oddities.
 pub(in crate::screens) fn fed(
@@ -106,4 +107,37 @@ fn a_connection_is_told_of_once_when_it_comes_to_a_state() {
     }
     let told: Vec<&str> = model.told().map(|event| event.text.as_str()).collect();
     assert_eq!(told, ["a>b found under way"]);
+}
+
+#[test]
+fn a_sample_of_very_many_connections_leaves_no_more_than_there_is_room_for() {
+    let mut model = Model::new(head(Some(1)));
+    for first in [0, 100_000] {
+        let place = |id| Place {
+            id,
+            sent: [None; 2],
+            acknowledged: [None; 2],
+            allowed: [None; 2],
+            window_closed: [false; 2],
+        };
+        model.take(Record::Sample(Sample {
+            start_ns: 0,
+            length_ns: 1,
+            frames: 0,
+            octets: 0,
+            connections: (first..first + 50_000).map(place).collect(),
+        }));
+        assert!(model.connections.len() < 2 * CONNECTIONS, "{}", model.connections.len());
+    }
+    assert_eq!(model.gone + model.connections.len() as u64, 100_000);
+}
+
+#[test]
+fn names_without_end_do_not_fill_memory() {
+    let mut sum = Named::default();
+    for first in (0..10_000).step_by(1_000) {
+        let names = (first..first + 1_000).map(|name: u32| (name.to_string().into(), u64::MAX));
+        super::sum::add(&mut sum, &Named(names.collect()));
+    }
+    assert!(sum.0.len() < 5_000, "{} names", sum.0.len());
 }

@@ -7,6 +7,7 @@ use crate::screens::event::ends;
 use crate::screens::finding::Grade;
 use crate::screens::known::Known;
 use crate::screens::model::Model;
+use crate::stream;
 
 /// What connections can be sorted by, the most of it first.
 pub(in crate::screens) const SORTS: [&str; 5] = ["trouble", "DTs", "again", "closed", "AK delay"];
@@ -50,7 +51,7 @@ struct Figures {
 impl Figures {
     fn of(known: &Known) -> Self {
         let directions = known.directions();
-        let both = |name| directions.iter().map(|sent| sent.count(name)).sum::<u64>();
+        let both = |name| stream::sum(directions.iter().map(|sent| sent.count(name)));
         let outcome = known.identity.as_ref().map_or("", |identity| identity.outcome());
         Self {
             dts: both("dt_tpdus"),
@@ -65,7 +66,7 @@ impl Figures {
     /// What deserves attention.
     fn grade(&self) -> Option<Grade> {
         let is_refused = ["refused", "erroneous"].contains(&self.outcome.as_str());
-        if is_refused || self.is_closed || self.again * 100 > self.dts {
+        if is_refused || self.is_closed || self.again > self.dts / 100 {
             return Some(Grade::Bad);
         }
         let is_odd = self.again > 0 || self.closed_ns > 0 || self.outcome == "abrupt";
@@ -79,7 +80,7 @@ impl Figures {
             None => 0,
         };
         let size = match sort {
-            0 => (trouble, self.closed_ns.saturating_add(self.again * 1_000_000)),
+            0 => (trouble, self.closed_ns.saturating_add(self.again.saturating_mul(1_000_000))),
             1 => (0, self.dts),
             2 => (0, self.again),
             3 => (0, self.closed_ns),

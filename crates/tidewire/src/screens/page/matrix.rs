@@ -2,12 +2,16 @@
 
 use super::{Room, Row, Sheet, short};
 use crate::screens::model::Model;
-use crate::stream::{shortened, tpdus};
+use crate::stream::{shortened, sum, tpdus};
 use std::collections::BTreeMap;
 
 /// Columns of a host's name, and of a number.
 const NAME: usize = 20;
 const CELL: usize = 6;
+
+fn add(sum: &mut u64, more: u64) {
+    *sum = sum.saturating_add(more);
+}
 
 pub(super) fn sheet(model: &Model, room: Room) -> Sheet {
     let mut cells: BTreeMap<(String, String), u64> = BTreeMap::new();
@@ -16,10 +20,11 @@ pub(super) fn sheet(model: &Model, room: Room) -> Sheet {
         let Some(identity) = &known.identity else { continue };
         let [from, to] = identity.ends.each_ref().map(|end| host_of(end).to_owned());
         let [there, back] = known.directions().each_ref().map(tpdus);
-        *cells.entry((from.clone(), to.clone())).or_default() += there;
-        *cells.entry((to.clone(), from.clone())).or_default() += back;
-        *sizes.entry(from).or_default() += there + back;
-        *sizes.entry(to).or_default() += there + back;
+        add(cells.entry((from.clone(), to.clone())).or_default(), there);
+        add(cells.entry((to.clone(), from.clone())).or_default(), back);
+        for host in [from, to] {
+            add(sizes.entry(host).or_default(), sum([there, back]));
+        }
     }
     let mut hosts: Vec<(u64, String)> =
         sizes.into_iter().map(|(host, size)| (size, host)).collect();

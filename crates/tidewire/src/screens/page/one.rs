@@ -7,7 +7,7 @@ use crate::screens::controls::Controls;
 use crate::screens::finding::Grade;
 use crate::screens::known::{Known, Side, Stand};
 use crate::screens::model::Model;
-use crate::stream::{Identity, Named, of_all_kinds, shortened};
+use crate::stream::{Identity, Named, of_all_kinds, shortened, sum};
 
 /// Columns before a chart, for its numbers.
 const MARGIN: usize = 9;
@@ -82,8 +82,8 @@ fn side(name: &str, sent: &Named<u64>, is_closed: bool) -> Row {
     let closed_ns = sent.count("closed_window_ns");
     let mean = sent.count("ack_delay_total_ns").checked_div(sent.count("ack_delays"));
     let beyond = sent.count("dt_into_closed_window");
-    let is_bad = is_closed || again * 100 > dts;
-    let grade = match (is_bad, again + closed_ns + beyond) {
+    let is_bad = is_closed || again > dts / 100;
+    let grade = match (is_bad, sum([again, closed_ns, beyond])) {
         (true, _) => Some(Grade::Bad),
         (false, 0) => None,
         (false, _) => Some(Grade::Look),
@@ -123,7 +123,8 @@ fn chart(known: &Known, side: usize, name: &str, columns: usize, height: usize) 
     // Column by column, from the top down.
     let mut cells = vec![vec![' '; height + 1]; columns];
     for (column, cells) in cells.iter_mut().enumerate() {
-        let at = first.at_ns + (span as u128 * column as u128 / (columns - 1) as u128) as u64;
+        let behind = span as u128 * column as u128 / (columns - 1) as u128;
+        let at = first.at_ns.saturating_add(behind as u64);
         let Some(stand) = stands.iter().rev().find(|stand| stand.at_ns <= at) else { continue };
         let now = stand.sides[side];
         for (number, sign) in [(now.allowed, '-'), (now.acknowledged, '.'), (now.sent, '*')] {
@@ -132,7 +133,7 @@ fn chart(known: &Known, side: usize, name: &str, columns: usize, height: usize) 
             }
         }
         // A closed window may be shorter than a column is wide.
-        let before = if column > 0 { at - span / columns as u64 } else { 0 };
+        let before = if column > 0 { at.saturating_sub(span / columns as u64) } else { 0 };
         let is_within = |stand: &&&Stand| stand.at_ns > before && stand.at_ns <= at;
         let is_closed = now.is_closed
             || stands.iter().filter(is_within).any(|stand| stand.sides[side].is_closed);

@@ -3,7 +3,7 @@
 use super::{Room, Row, Sheet, bar, percent, short};
 use crate::screens::finding::Grade;
 use crate::screens::model::Model;
-use crate::stream::{of_all_kinds, shortened, tpdus as tpdus_of};
+use crate::stream::{of_all_kinds, shortened, sum, tpdus as tpdus_of};
 use wire::tp::Kind;
 
 /// Hosts, the busiest first.
@@ -13,7 +13,7 @@ pub(super) fn hosts(model: &Model, room: Room) -> Sheet {
         .hosts()
         .map(|(host, [sent, received])| {
             let (dts, again) = (sent.count("dt_tpdus"), sent.count("dt_retransmissions"));
-            let grade = (again * 100 > dts).then_some(Grade::Bad);
+            let grade = (again > dts / 100).then_some(Grade::Bad);
             let text = format!(
                 "{} {:<width$} {:>7} {:>8} {:>6} {:>7} {:>8} {:>6}",
                 grade.map_or("  ", Grade::sign),
@@ -23,11 +23,9 @@ pub(super) fn hosts(model: &Model, room: Room) -> Sheet {
                 percent(again, dts),
                 short(tpdus_of(received)),
                 short(of_all_kinds(received, "data_octets")),
-                short(
-                    sent.count("transport_connections") + received.count("transport_connections")
-                ),
+                short(sum([sent, received].map(|way| way.count("transport_connections")))),
             );
-            (tpdus_of(sent) + tpdus_of(received), Row { text, grade, ..Row::default() })
+            (sum([tpdus_of(sent), tpdus_of(received)]), Row { text, grade, ..Row::default() })
         })
         .collect();
     rows.sort_by_key(|(size, _)| u64::MAX - size);
@@ -105,7 +103,7 @@ pub(super) fn sizes(model: &Model, room: Room) -> Sheet {
     let greatest = classes.iter().map(|(_, [_, dts, ..])| *dts).max().unwrap_or(0);
     let columns = room.columns.saturating_sub(48).min(40);
     let rows = classes.into_iter().map(|(label, [tpdus, dts, again, tsdus])| {
-        let grade = (again * 100 > dts).then_some(Grade::Bad);
+        let grade = (again > dts / 100).then_some(Grade::Bad);
         let text = format!(
             "{} {label:<12} {:>7} {:>7} {:>6} {:>7}  {}",
             grade.map_or("  ", Grade::sign),
