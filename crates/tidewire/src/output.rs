@@ -17,7 +17,7 @@ impl Output {
         if self.json {
             return Ok(());
         }
-        writeln!(io::stdout().lock(), "{line}")
+        writeln!(io::stdout().lock(), "{line}").map_err(named)
     }
 
     /// One record, where NDJSON is wanted; written out at once, so that a reader sees it.
@@ -26,9 +26,8 @@ impl Output {
             return Ok(());
         }
         let mut stdout = io::stdout().lock();
-        serde_json::to_writer(&mut stdout, record)?;
-        stdout.write_all(b"\n")?;
-        stdout.flush()
+        let written = serde_json::to_writer(&mut stdout, record).map_err(io::Error::from);
+        written.and_then(|()| stdout.write_all(b"\n")).and_then(|()| stdout.flush()).map_err(named)
     }
 
     /// A remark on standard error, unless quiet.
@@ -42,4 +41,9 @@ impl Output {
     pub(crate) fn draws_progress(&self) -> bool {
         !self.quiet && io::stderr().is_terminal()
     }
+}
+
+/// An error of standard output, which says so; its kind stays.
+fn named(error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("cannot write to standard output: {error}"))
 }

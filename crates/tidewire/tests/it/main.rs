@@ -3,6 +3,7 @@
 
 mod advise;
 mod anonymize;
+mod bad_input;
 mod capture;
 mod codes;
 #[cfg(feature = "parquet")]
