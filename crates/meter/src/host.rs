@@ -4,7 +4,7 @@
 //! number. Addresses are kept up to a limit; what the hosts beyond a smaller one sent and received
 //! counts together.
 
-use crate::measure::{Alike, Places, Sort, Traffic};
+use crate::measure::{Alike, Places, Sizes, Sort, Traffic};
 use crate::sight::Tpdu;
 use core::fmt;
 use core::hash::{BuildHasher, Hash, Hasher};
@@ -110,6 +110,11 @@ impl Counts {
     pub(crate) fn none(&self) -> Self {
         let others = [Traffic::new(self.bounds), Traffic::new(self.bounds)];
         Self { measured: Vec::new(), others, bounds: self.bounds }
+    }
+
+    /// Sizes of nothing, with the same bounds.
+    pub(crate) fn sizes(&self) -> Sizes {
+        Sizes::new(self.bounds)
     }
 
     /// One more host has measures of its own.

@@ -79,23 +79,10 @@ impl Sizes {
 
     /// The class of a size: how many bounds lie below it. All are compared, by the sign of the
     /// difference, since a search would branch on what cannot be foretold. Both are below 2^63.
-    fn class(&self, octets: u64) -> usize {
+    pub(crate) fn class(&self, octets: u64) -> usize {
         let below: u64 =
             self.bounds_octets.iter().map(|bound| bound.wrapping_sub(octets) >> 63).sum();
         below as usize
-    }
-
-    /// The classes of an ordinary TPDU, of its data, and of the TSDU that it ends, where it does.
-    #[inline]
-    pub(crate) fn classes(&self, octets: u64, data: Option<u64>, finished: Option<u64>) -> [u8; 3] {
-        let mut classes = [self.class(octets) as u8, 0, 0];
-        if let Some(octets) = data {
-            classes[1] = self.class(octets) as u8;
-        }
-        if let Some(octets) = finished {
-            classes[2] = self.class(octets) as u8;
-        }
-        classes
     }
 
     /// Takes notice of TPDUs of one sort.

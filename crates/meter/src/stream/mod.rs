@@ -379,8 +379,8 @@ fn with_sink(
             look_at(&packet, &mut is_mixed, &mut request);
             let Packet { octets, missing_octets, is_cut } = packet;
             let Passage { at, from, to } = passage;
-            if missing_octets == 0 && tracker.plain_part((at, number), || [to, from], octets, sink)
-            {
+            let of = (at, number, None);
+            if missing_octets == 0 && tracker.plain_part(of, || [to, from], octets, sink) {
                 return;
             }
             crate::nsdu::observe(tracker, passage, octets, (missing_octets, is_cut), sink);

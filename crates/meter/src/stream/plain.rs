@@ -165,6 +165,7 @@ impl Streams {
         let Some(Known { place, way, number }) = self.remember(plain) else { return false };
         let way = usize::from(way);
         self.slab.touch(place, at);
+        let recalled = tracker.recall(number);
         let flow = self.slab.at(place);
         if !flow.in_turn(at, way, plain.print, sink) {
             return false;
@@ -172,7 +173,8 @@ impl Streams {
         if !plain.tpdu.is_empty() {
             let [from, to] = [way, 1 - way].map(|end| flow.ends[end]);
             let parties = || [party(to), party(from)];
-            if !tracker.plain_part((at, number), parties, plain.tpdu, sink) {
+            let of = (at, number, recalled);
+            if !tracker.plain_part(of, parties, plain.tpdu, sink) {
                 let passage = Passage { at, from: party(from), to: party(to) };
                 crate::nsdu::observe(tracker, passage, plain.tpdu, (0, false), sink);
             }

@@ -111,7 +111,7 @@ impl Tracker {
     /// Follows up to `maximum` connections, each until nothing was heard of it for `silence`.
     pub(crate) fn new(maximum: usize, silence: Duration, hosts: Hosts, seed: u64) -> Self {
         let (table, forgotten) = (Table::new(maximum, seed), VecDeque::new());
-        let remembered = Remembered::default();
+        let remembered = Remembered::new(&hosts.counts.sizes());
         Self { table, remembered, hosts, silence, serial: 0, forgotten }
     }
 

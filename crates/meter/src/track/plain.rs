@@ -140,6 +140,19 @@ impl<'a> Plain<'a> {
     }
 }
 
+/// A side that is remembered, for as long as no connection comes or goes.
+#[derive(Clone, Copy)]
+pub(crate) struct Recalled {
+    slot: Slot,
+    found: Found,
+    changes: u64,
+}
+
+/// What names the receiver of a direction of a stream: no name of a frame over LLC takes all bits.
+const fn name_of(stream: u64) -> Name {
+    [stream, u64::MAX]
+}
+
 /// What a DT or an AK says.
 enum Said<'a> {
     Part(Part<'a>),
@@ -167,18 +180,23 @@ impl Tracker {
 
     /// Takes notice of a packet of a TCP stream if it is a DT of class 0 and of a connection that is known;
     /// whether it was. `stream` is a number that no other direction of a stream ever has, and `parties` tells
-    /// receiver and sender.
+    /// receiver and sender; `recalled` is what was found by that number a moment ago.
+    #[inline]
     pub(crate) fn plain_part(
         &mut self,
-        (at, stream): (Instant, u64),
+        (at, stream, recalled): (Instant, u64, Option<Recalled>),
         parties: impl FnOnce() -> [Party; 2],
         octets: &[u8],
         sink: &mut Sink<'_>,
     ) -> bool {
         let [2, 0xF0, number, ref octets @ ..] = *octets else { return false };
         self.expire(at, sink);
-        // No name of a frame over LLC takes all bits.
-        let found = self.remember([stream, u64::MAX], (Reference(0), parties), sink);
+        let changes = self.table.changes();
+        let recalled = recalled.filter(|recalled| recalled.changes == changes);
+        let found = match recalled {
+            Some(Recalled { slot, found, .. }) => Some((slot, found)),
+            None => self.remember(name_of(stream), (Reference(0), parties), sink),
+        };
         let Some((slot, (place, receiver))) = found else { return false };
         if self.table.get(place).format != Some(Format::Class0) {
             return false;
@@ -186,6 +204,16 @@ impl Tracker {
         let part = Part { number: u32::from(number & 0x7F), ends: number & 0x80 != 0, octets };
         self.part((slot, place), (at, other(receiver), Format::Class0), (&part, 3), sink);
         true
+    }
+
+    /// The connection of class 0 of a direction of a stream, where it is remembered. To be asked for before it
+    /// is needed, so that it is at hand then.
+    #[inline]
+    pub(crate) fn recall(&mut self, stream: u64) -> Option<Recalled> {
+        let changes = self.table.changes();
+        let (slot, found) = self.remembered.find(name_of(stream), changes)?;
+        let is_by_network = self.table.get(found.0).is_by_network();
+        is_by_network.then_some(Recalled { slot, found, changes })
     }
 
     /// A DT that a side sent to the one that is remembered.
@@ -213,8 +241,9 @@ impl Tracker {
         connection.senders[side].count_data((header_octets, data_octets), finished);
         self.table.slab.touch(place, at);
         let all = &mut sink.measures.traffic;
-        let octets = header_octets + data_octets;
-        let classes = all.sizes.classes(octets, Some(data_octets), finished);
+        let class = |octets| self.remembered.class(octets, &all.sizes);
+        let classes =
+            [class(header_octets + data_octets), class(data_octets), finished.map_or(0, class)];
         let one = Alike::one(classes, header_octets, data_octets, finished.unwrap_or(0));
         let sort = if finished.is_some() { Sort::End } else { Sort::Part };
         self.remembered.add(slot, (sort, one), (&mut self.hosts.counts, all));
@@ -242,7 +271,7 @@ impl Tracker {
         connection.senders[side].count_acknowledgement(header_octets, role);
         self.table.slab.touch(place, at);
         let all = &mut sink.measures.traffic;
-        let classes = all.sizes.classes(header_octets, None, None);
+        let classes = [self.remembered.class(header_octets, &all.sizes), 0, 0];
         let one = Alike::one(classes, header_octets, 0, 0);
         self.remembered.add(slot, (sort, one), (&mut self.hosts.counts, all));
     }

@@ -6,7 +6,7 @@
 use super::connection::Side;
 use super::table::Found;
 use crate::host::{Counts, HostNumber};
-use crate::measure::{Alike, Sort, Traffic};
+use crate::measure::{Alike, Sizes, Sort, Traffic};
 use crate::memo::{Memo, Name, Slot};
 use crate::slab::Place;
 
@@ -36,15 +36,36 @@ impl Known {
     }
 }
 
+/// Sizes below this are looked up, since comparing them with bounds takes longer.
+const COMMON_OCTETS: usize = 2_048;
+
 /// The sides that were found lately.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Remembered {
     memo: Memo<Known>,
+    /// The class of each common size.
+    classes: Box<[u8; COMMON_OCTETS]>,
     /// Those with TPDUs that have to be counted.
     listed: Vec<Slot>,
 }
 
 impl Remembered {
+    /// None yet, with sizes as those of nothing are classed.
+    pub(super) fn new(sizes: &Sizes) -> Self {
+        let mut classes = Box::new([0; COMMON_OCTETS]);
+        for (octets, class) in classes.iter_mut().enumerate() {
+            *class = sizes.class(octets as u64) as u8;
+        }
+        Self { memo: Memo::default(), classes, listed: Vec::new() }
+    }
+
+    /// The class of a size.
+    #[inline]
+    pub(super) fn class(&self, octets: u64, sizes: &Sizes) -> u8 {
+        let common = usize::try_from(octets).ok().and_then(|octets| self.classes.get(octets));
+        common.copied().unwrap_or_else(|| sizes.class(octets) as u8)
+    }
+
     /// The connection and its side that go by this name, and where they are remembered, if nothing has come or
     /// gone since.
     #[inline]
