@@ -173,3 +173,42 @@ fn the_longest_of_n_exponential_spans_has_the_harmonic_mean() {
     assert!(estimate.interval().contains(harmonic), "{estimate}, not {harmonic}");
     check_close(estimate.half_width, 3.2905 * 1.2449 / 4_000_f64.sqrt(), 0.1);
 }
+
+#[test]
+fn sections_of_a_mean_give_the_interval_of_the_mean_and_their_bias_widens_it() {
+    let values: Summary = [3.0, 5.0, 4.0, 8.0].into_iter().collect();
+    let (plain, sectioned) = (mean(&values, 0.95).unwrap(), sections(5.0, &values, 0.95).unwrap());
+    assert_eq!(plain.mean, 5.0);
+    check_close(sectioned.half_width, plain.half_width, 1e-12);
+    // About 6: squares 9 + 1 + 4 + 4 = 18, over 3 and over 4; t(0.95, 3) = 3.182.
+    let biased = sections(6.0, &values, 0.95).unwrap();
+    assert_eq!((biased.mean, biased.n), (6.0, 4));
+    check_close(biased.half_width, 3.182 * (18.0_f64 / 3.0 / 4.0).sqrt(), 1e-3);
+    assert_eq!(sections(1.0, &[1.0].into_iter().collect(), 0.95), None);
+}
+
+#[test]
+fn sections_cover_the_quantile_of_exponential_spans_as_often_as_they_say() {
+    // 20 sections of 400 spans, 500 times. The 99th percentile of Exp(1) is ln 100. Of 500 intervals at
+    // 95 % 475 cover it; the binomial deviation is 4.9, and four of them are 19.5.
+    let mut stream = Stream::named(15, "sections");
+    let percentile = |values: &mut Vec<f64>| {
+        values.sort_by(f64::total_cmp);
+        values[values.len() * 99 / 100 - 1]
+    };
+    let mut covered = 0;
+    for _ in 0..500 {
+        let mut all = Vec::new();
+        let each: Summary = (0..20)
+            .map(|_| {
+                let mut section: Vec<f64> = (0..400).map(|_| -(1.0 - stream.unit()).ln()).collect();
+                all.extend_from_slice(&section);
+                percentile(&mut section)
+            })
+            .collect();
+        let found = sections(percentile(&mut all), &each, 0.95).unwrap();
+        covered += u32::from(found.interval().contains(100_f64.ln()));
+    }
+    println!("seen: {covered} of 500 intervals by sectioning cover the 99th percentile");
+    assert!((456..=494).contains(&covered), "{covered}");
+}
