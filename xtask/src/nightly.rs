@@ -18,7 +18,7 @@ struct Search {
     environment: (&'static str, &'static str),
 }
 
-const SEARCHES: [Search; 4] = [
+const SEARCHES: [Search; 5] = [
     Search {
         name: "swarm",
         what: "small worlds of class 4 and of the messaging service, seed by seed",
@@ -46,6 +46,13 @@ const SEARCHES: [Search; 4] = [
         package: "tidewire-wire",
         filters: &["hostile", "round_trip"],
         environment: ("PROPTEST_CASES", "1000000"),
+    },
+    Search {
+        name: "advise",
+        what: "advice against all settings, where tails decide",
+        package: "tidewire-bench",
+        filters: &["advise"],
+        environment: ("TIDEWIRE_ADVISE", "4"),
     },
 ];
 
@@ -167,7 +174,7 @@ mod tests {
         for (options, complaint) in [
             (
                 ["--only", "swarms"],
-                "no such search: swarms (there are swarm, explore, scripts, cases, fuzz)",
+                "no such search: swarms (there are swarm, explore, scripts, cases, advise, fuzz)",
             ),
             (["--minutes", "ten"], "not minutes: ten"),
             (["--hours", "1"], "no such option: --hours"),

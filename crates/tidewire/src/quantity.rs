@@ -77,20 +77,24 @@ pub(crate) fn span(nanos: u64) -> String {
 /// A mean over replications with half the width of its interval: `4.1 ± 0.2 ms`; of a single
 /// replication the mean alone.
 pub(crate) fn mean(found: &Found) -> String {
-    let Some(estimate) = found.estimate() else { return value(found.unit, found.mean) };
-    let Scale { unit, each } = scale(found.unit, found.mean);
+    match found.estimate() {
+        Some(of) => estimate(found.unit, of),
+        None => value(found.unit, found.mean),
+    }
+}
+
+/// A number with half the width of its interval: `4.1 ± 0.2 ms`.
+pub(crate) fn estimate(unit: Unit, estimate: Estimate) -> String {
+    let Scale { unit, each } = scale(unit, estimate.mean);
     let text = estimate.scaled(each.recip()).to_string();
-    let numbers = text.split(" (").next().unwrap_or_default();
-    with_unit(numbers, unit)
+    with_unit(text.split(" (").next().unwrap_or_default(), unit)
 }
 
 /// A mean from within one run with half the width of its interval.
 pub(crate) fn within(within: &Within) -> String {
     let Within { mean_ns, half_width_ns, level, batches } = *within;
-    let estimate = Estimate { mean: mean_ns, half_width: half_width_ns, level, n: batches };
-    let Scale { unit, each } = scale(Unit::Nanoseconds, mean_ns);
-    let text = estimate.scaled(each.recip()).to_string();
-    with_unit(text.split(" (").next().unwrap_or_default(), unit)
+    let of = Estimate { mean: mean_ns, half_width: half_width_ns, level, n: batches };
+    estimate(Unit::Nanoseconds, of)
 }
 
 /// A confidence: `95 %`.

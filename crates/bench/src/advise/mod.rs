@@ -11,11 +11,13 @@
 
 mod knob;
 mod objective;
+mod score;
 mod search;
 mod trials;
 
 pub use knob::{Grid, Knob, Setting};
 pub use objective::{Criterion, Objective};
+pub use score::{Score, Told};
 pub use trials::{INDIFFERENCE, Run, TOLERABLE, Verdict};
 
 use crate::run::{RunError, Watch, run_watched};
@@ -25,7 +27,6 @@ use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use search::{Proof, Search};
 use serde::Serialize;
 use stats::interval::Estimate;
-use stats::summary::Summary;
 use std::thread;
 use trials::Trials;
 
@@ -65,6 +66,9 @@ pub struct Order {
     pub budget: u64,
     /// The most replications of one setting; at least two show anything.
     pub replications: usize,
+    /// The same, if more, of settings that may still be better than the advice by more than is
+    /// tolerable.
+    pub in_play: usize,
     /// The confidence of each race, and of every interval that is told.
     pub level: f64,
 }
@@ -143,7 +147,9 @@ pub struct Unproved {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Outcome {
     /// What each criterion came to; without any where none was run.
-    pub values: Vec<Summary>,
+    pub values: Vec<Told>,
+    /// Replications.
+    pub runs: u64,
     /// Messages with a deadline, over all replications.
     pub judged: u64,
 }
@@ -171,6 +177,8 @@ pub struct Tried {
     pub differences: Vec<Option<Estimate>>,
     /// What it is against the advised one.
     pub verdict: Verdict,
+    /// Whether it is not shown not to be better by more than is tolerable.
+    pub may_gain: bool,
 }
 
 impl Evidence {
@@ -228,21 +236,27 @@ pub fn advise<E: From<AdviceError>>(
     let criteria = order.objective.criteria();
     let trials = Trials::new(point, criteria, order.budget, run);
     let most = order.replications.max(2);
-    let has_chance = has_chance(scenario);
-    let mut search = Search { grid: &order.grid, trials, level: order.level, most, has_chance };
+    let mut search = Search {
+        grid: &order.grid,
+        trials,
+        level: order.level,
+        most,
+        in_play: order.in_play.max(most),
+        has_chance: has_chance(scenario),
+    };
     let found = search.explore(&scenario.transport)?;
     let Proof { advised, evidence, unproved } = search.prove(found, &scenario.transport)?;
     let own = search.trials.number(scenario.transport.clone());
     Ok(Advice {
         objective: order.objective,
         transport: search.trials.transport(advised).clone(),
-        advised: search.trials.outcome(advised),
-        own: search.trials.outcome(own),
+        advised: search.trials.outcome(advised, order.level),
+        own: search.trials.outcome(own, order.level),
         own_verdict: search.trials.verdict(own, advised, order.level),
         evidence,
         unproved: unproved.map(|which| Unproved {
             transport: search.trials.transport(which).clone(),
-            outcome: search.trials.outcome(which),
+            outcome: search.trials.outcome(which, order.level),
         }),
         is_damaging: knob::is_damaging(scenario),
         level: order.level,

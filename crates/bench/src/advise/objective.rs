@@ -2,12 +2,9 @@
 
 use super::AdviceError;
 use crate::analysis::Unit;
-use crate::layout::patience;
-use crate::sample::{FlowSample, Sample};
 use crate::scenario::{Flow, Pattern, Scenario, Service};
 use core::fmt;
 use serde::Serialize;
-use wire::time::nanos;
 
 /// What settings are to make good.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -80,7 +77,7 @@ impl fmt::Display for Objective {
 }
 
 /// Whether a flow sends over a connection as fast as it can.
-fn is_fast(flow: &Flow) -> bool {
+pub(super) fn is_fast(flow: &Flow) -> bool {
     let is_fast = matches!(flow.pattern, Pattern::Bulk { .. } | Pattern::MaximumRateRequest { .. });
     is_fast && flow.service == Service::Class4
 }
@@ -114,65 +111,11 @@ impl Criterion {
             Self::Throughput => than - value,
         }
     }
-
-    /// What one run came to.
-    #[must_use]
-    pub fn value(self, scenario: &Scenario, sample: &Sample) -> f64 {
-        let flows = || {
-            let named = |flow: &&Flow| sample.flows.iter().find(|found| found.name == flow.name);
-            scenario.flows.iter().filter_map(move |flow| Some((flow, named(&flow)?)))
-        };
-        match self {
-            Self::Missed => {
-                let judged: u64 = flows()
-                    .filter(|(_, found)| found.missed.is_some())
-                    .map(|(_, found)| found.judged())
-                    .sum();
-                let missed: u64 = flows().filter_map(|(_, found)| found.missed).sum();
-                // Who never came to send has missed everything.
-                if judged == 0 { 1.0 } else { missed as f64 / judged as f64 }
-            }
-            Self::P99 => {
-                let connected = |flow: &Flow| flow.service == Service::Class4;
-                let is_urgent = |flow: &Flow| connected(flow) && flow.deadline.is_some();
-                let some = scenario.flows.iter().any(is_urgent);
-                let of = flows().filter(|(flow, _)| connected(flow) && (!some || is_urgent(flow)));
-                of.map(|(flow, found)| p99_ns(scenario, flow, found)).fold(0.0, f64::max)
-            }
-            Self::Throughput => {
-                let of = flows().filter(|(flow, _)| is_fast(flow));
-                of.map(|(flow, found)| rate(scenario, flow, found, sample.ended_at_ns)).sum()
-            }
-        }
-    }
-}
-
-/// The 99th percentile over all messages that were judged, those included that never arrived.
-fn p99_ns(scenario: &Scenario, flow: &Flow, found: &FlowSample) -> f64 {
-    let spans = if flow.pattern.is_answered() { &found.response } else { &found.delay };
-    let never = nanos(scenario.stop.after.0 + patience(scenario)) as f64;
-    let rank = (found.judged() * 99).div_ceil(100);
-    if rank == 0 || rank > spans.count {
-        return never;
-    }
-    let quantile = spans.quantile_ns(rank as f64 / spans.count as f64);
-    quantile.map_or(never, |quantile| quantile as f64)
-}
-
-/// User bits over their time; of a transfer that did not end over the whole of the run.
-fn rate(scenario: &Scenario, flow: &Flow, found: &FlowSample, ended_at_ns: u64) -> f64 {
-    let is_cut_short = found.end.as_ref().is_some_and(|end| !end.orderly);
-    let is_whole = found.done || (scenario.messages_of(flow).is_none() && !is_cut_short);
-    match found.throughput_bits_per_second {
-        Some(rate) if is_whole => rate,
-        _ => found.delivered_octets as f64 * 8.0 / (ended_at_ns.max(1) as f64 / 1e9),
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::run;
     use crate::scenario::load;
     use crate::scenarios;
 
@@ -184,34 +127,5 @@ mod tests {
         };
         assert_eq!(of("status-csma"), Objective::Misses);
         assert_eq!(of("bulk"), Objective::Throughput);
-    }
-
-    #[test]
-    fn messages_that_never_arrive_are_the_slowest() {
-        let study = load(scenarios::get("status-short").unwrap().text, "test").unwrap();
-        let scenario = study.scenario();
-        let mut sample = run(&study.points[0], "", 0).unwrap();
-        let before = Criterion::P99.value(scenario, &sample);
-        // Status and poll are due together: a status of 42 + 200 octets at 0.8 us keeps its station
-        // for 193.6 us and a gap of 9.6 us, and then the answer of 42 + 400 octets takes 353.6 us
-        // and 5 us of cable. Quantiles are true to 1 %.
-        assert!((before - 561.8e3).abs() < 5.6e3, "{before}");
-        let status = sample.flows.iter_mut().find(|flow| flow.name == "status").unwrap();
-        status.sent += status.sent;
-        // 1 s, and 1.9 s of patience.
-        assert_eq!(Criterion::P99.value(scenario, &sample), 2.9e9);
-    }
-
-    #[test]
-    fn a_transfer_that_breaks_off_is_not_fast() {
-        let study = load(scenarios::get("bulk").unwrap().text, "test").unwrap();
-        let mut sample = run(&study.points[0], "", 0).unwrap();
-        let whole = Criterion::Throughput.value(study.scenario(), &sample);
-        assert!(whole > 1e6, "{whole}");
-        sample.flows[0].done = false;
-        sample.ended_at_ns = 30_000_000_000;
-        // 8 Mbit in 30 s.
-        let cut = Criterion::Throughput.value(study.scenario(), &sample);
-        assert!((cut - 8e6 / 30.0).abs() < 1e-6, "{cut}");
     }
 }

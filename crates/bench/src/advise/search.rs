@@ -1,15 +1,21 @@
 //! The search: knob by knob, each a race of its settings; then proof on runs of its own.
 //!
-//! A race gives every setting a few replications, keeps the better half, and goes on until nothing is
-//! open or each has the most replications. The search begins three times: at the scenario's settings,
-//! at daring ones, and at the far end of every knob, since one knob may be worth nothing before
-//! another is turned. Half of the runs are for that.
+//! A race gives every setting a few replications, keeps the better half with twice as many, and so on
+//! until nothing is open or each has the most replications (successive halving: Karnin, Koren and
+//! Somekh, 2013). The search begins three times: at the scenario's settings, at daring ones, and at the
+//! far end of every knob, since one knob may be worth nothing before another is turned. Half of the runs
+//! are for that.
 //!
 //! The best of many noisy means is partly the luckiest. So what was found is then run with other
 //! chance, and held against the scenario's own settings: unless it is shown to be better, these are
-//! gone on from. Then every setting of every knob is run beside that: the numbers that are told come
-//! from there alone. What is shown to be better there is moved to, and each knob goes to its most
-//! conservative setting that costs little.
+//! gone on from. Then every setting of every knob challenges that. Those that may still be better by more
+//! than is tolerable stay in play, each time with twice the replications, until one of them is shown to
+//! be better, and moved to, or none is left: a setting is not given up since it looks worse so far, but
+//! since it is shown to be worse, or to be better by so little that it does not matter (an indifference
+//! zone, as Kim and Nelson have it, 2001). Looking k times costs confidence: look k has 1 / (k (k + 1)) of
+//! the error that is allowed, which over all looks is 1. Where the runs do not suffice, it is told which
+//! settings are still in play. At last each knob goes to its most conservative setting that costs
+//! little, and the numbers that are told come from these runs alone.
 //!
 //! Not found: settings that are good only together and lie on no way from these starts.
 
@@ -23,10 +29,12 @@ const FIRST: usize = 3;
 /// The same where there is chance: what befalls one run in three shows up in nine with 97 %
 /// (1 - (2/3)^9), and in three with 70 %. Before that neither equal nor worse means much.
 const FIRST_BY_CHANCE: usize = 9;
-/// Replications that are added while something is open.
-const STEP: usize = 3;
+/// By how much the replications grow while something is open.
+const GROWTH: usize = 2;
 /// Times that every knob is gone through at the most.
 const MOST_PASSES: usize = 5;
+/// Moves of the proof at the most; each is to what is shown to be better, or to the conservative side.
+const MOST_MOVES: usize = 12;
 
 /// A search under way.
 pub(super) struct Search<'a, 't, E> {
@@ -36,6 +44,8 @@ pub(super) struct Search<'a, 't, E> {
     pub(super) level: f64,
     /// The most replications of one setting.
     pub(super) most: usize,
+    /// The same of settings that are in play.
+    pub(super) in_play: usize,
     /// Whether there is chance that may not show in the first replications: faults, other traffic.
     pub(super) has_chance: bool,
 }
@@ -49,6 +59,15 @@ pub(super) struct Proof {
     /// The number of those that the search ended at and that are not shown to be better than the
     /// scenario's own.
     pub(super) unproved: Option<usize>,
+}
+
+/// Settings that differ from the best known in one knob.
+struct Challenger {
+    which: usize,
+    /// How many settings the knob has.
+    among: usize,
+    /// By how much it has to be better, relatively, to be moved to.
+    beyond: f64,
 }
 
 impl<E> Search<'_, '_, E> {
@@ -117,7 +136,7 @@ impl<E> Search<'_, '_, E> {
             if is_done || self.trials.is_over() {
                 return Ok(leader);
             }
-            replications = (replications + STEP).min(self.most);
+            replications = (replications * GROWTH).min(self.most);
         }
     }
 
@@ -131,6 +150,11 @@ impl<E> Search<'_, '_, E> {
         1.0 - (1.0 - self.level) / rivals.saturating_sub(1).max(1) as f64
     }
 
+    /// The confidence of one of so many comparisons at this look, from 1, of as many as it takes.
+    fn at_look(&self, look: usize, rivals: usize) -> f64 {
+        1.0 - (1.0 - self.each(rivals)) / (look * (look + 1)) as f64
+    }
+
     /// Judges what was found on runs of its own.
     pub(super) fn prove(&mut self, found: usize, own: &Transport) -> Result<Proof, E> {
         let on_grid = self.trials.number(self.grid.own(own));
@@ -138,7 +162,10 @@ impl<E> Search<'_, '_, E> {
         self.trials.prove();
         // Nobody should change what is not shown to be worse.
         let is_proved = self.is_worse(own, found)?;
-        let advised = self.improve(if is_proved { found } else { on_grid }, own)?;
+        // A quarter is kept to tell what every setting is against the advice.
+        self.trials.reserve(self.trials.left() / 4);
+        let advised = self.improve(if is_proved { found } else { on_grid })?;
+        self.trials.reserve(0);
         self.gather(advised, own)?;
         let unproved = (!is_proved && found != advised).then_some(found);
         Ok(Proof { advised, evidence: self.evidence(advised), unproved })
@@ -147,24 +174,24 @@ impl<E> Search<'_, '_, E> {
     /// Whether the one is shown to be worse than the other, with as many runs as that takes or may.
     fn is_worse(&mut self, one: usize, other: usize) -> Result<bool, E> {
         let mut replications = self.first();
-        loop {
+        for look in 1.. {
             self.trials.replicate(&[one, other], replications)?;
-            let verdict = self.trials.verdict(one, other, self.level);
-            let is_open = verdict == Verdict::Undecided && replications < self.most;
+            let verdict = self.trials.verdict(one, other, self.at_look(look, 2));
+            let is_open = verdict == Verdict::Undecided && replications < self.in_play;
             if !is_open || self.trials.is_over() {
                 return Ok(verdict == Verdict::Worse);
             }
-            replications = (replications + STEP).min(self.most);
+            replications = (replications * GROWTH).min(self.in_play);
         }
+        Ok(false)
     }
 
     /// Moves to what is shown to be better by one knob, and then to the conservative side, until
     /// there is nothing to move to.
-    fn improve(&mut self, start: usize, own: usize) -> Result<usize, E> {
+    fn improve(&mut self, start: usize) -> Result<usize, E> {
         let (mut reference, mut at) = (start, start);
-        for _ in 0..MOST_PASSES {
-            self.gather(at, own)?;
-            let next = match self.better(at) {
+        for _ in 0..MOST_MOVES {
+            let next = match self.challenge(at)? {
                 Some(better) => {
                     reference = better;
                     better
@@ -180,47 +207,96 @@ impl<E> Search<'_, '_, E> {
         Ok(at)
     }
 
+    /// Every setting of every knob against some settings, each with the confidence of its comparison
+    /// and what is too little for it to be moved to.
+    fn challengers(&mut self, at: usize) -> Vec<Challenger> {
+        let mut challengers = Vec::new();
+        for (place, (knob, _)) in self.grid.knobs.iter().enumerate() {
+            let rivals = self.rivals(at, place);
+            let beyond = if *knob == Knob::Checksum { TOLERABLE } else { INDIFFERENCE };
+            let among = rivals.len();
+            let others = rivals.into_iter().filter(|rival| *rival != at);
+            challengers.extend(others.map(|which| Challenger { which, among, beyond }));
+        }
+        challengers
+    }
+
+    /// What is shown to be better than some settings by one knob: the best of it. None where nothing is
+    /// in play any more, or the runs do not suffice.
+    fn challenge(&mut self, at: usize) -> Result<Option<usize>, E> {
+        let mut open = self.challengers(at);
+        let mut replications = self.first();
+        for look in 1.. {
+            let mut which = vec![at];
+            which.extend(open.iter().map(|rival| rival.which));
+            self.trials.replicate(&which, replications)?;
+            let verdict = |rival: &Challenger| {
+                let level = self.at_look(look, rival.among);
+                self.trials.verdict_beyond(rival.beyond, rival.which, at, level)
+            };
+            let better: Vec<usize> = open
+                .iter()
+                .filter(|rival| verdict(rival) == Verdict::Better)
+                .map(|rival| rival.which)
+                .collect();
+            if !better.is_empty() {
+                return Ok(self.trials.leader(&better));
+            }
+            open.retain(|rival| {
+                self.trials.may_gain(rival.which, at, self.at_look(look, rival.among))
+            });
+            if replications >= self.in_play || self.trials.is_over() {
+                break;
+            }
+            replications = (replications * GROWTH).min(self.in_play);
+            self.afford(&mut open, at, replications);
+            if open.is_empty() {
+                break;
+            }
+        }
+        Ok(None)
+    }
+
+    /// Keeps of those in play the best for which half of the runs that are left suffice: the other half
+    /// is for what comes after.
+    fn afford(&self, open: &mut Vec<Challenger>, at: usize, replications: usize) {
+        let missing = |one: usize| replications.saturating_sub(self.trials.count(one)) as u64;
+        let mut affordable = (self.trials.spendable() / 2).saturating_sub(missing(at));
+        let numbers: Vec<usize> = open.iter().map(|rival| rival.which).collect();
+        let mut kept = Vec::new();
+        for one in self.trials.foremost(&numbers, numbers.len()) {
+            let Some(rest) = affordable.checked_sub(missing(one)) else { break };
+            affordable = rest;
+            kept.push(one);
+        }
+        open.retain(|rival| kept.contains(&rival.which));
+    }
+
     /// Runs every setting of every knob beside the advised ones, until it is decided what each is
     /// against them or it has the most replications.
     fn gather(&mut self, advised: usize, own: usize) -> Result<(), E> {
         let mut replications = self.first();
-        self.trials.replicate(&[advised, own], replications)?;
-        let mut open: Vec<(usize, f64)> = vec![(own, self.level)];
-        for place in 0..self.grid.knobs.len() {
-            let rivals = self.rivals(advised, place);
-            let level = self.each(rivals.len());
-            open.extend(rivals.into_iter().map(|rival| (rival, level)));
-        }
-        while !open.is_empty() {
+        let mut open = self.challengers(advised);
+        open.push(Challenger { which: own, among: 2, beyond: INDIFFERENCE });
+        for look in 1.. {
             let mut which = vec![advised];
-            which.extend(open.iter().map(|(rival, _)| *rival));
+            which.extend(open.iter().map(|rival| rival.which));
             which.sort_unstable();
             which.dedup();
             self.trials.replicate(&which, replications)?;
             if replications >= self.most || self.trials.is_over() {
                 break;
             }
-            replications = (replications + STEP).min(self.most);
-            open.retain(|(rival, level)| {
-                self.trials.verdict(*rival, advised, *level) == Verdict::Undecided
+            replications = (replications * GROWTH).min(self.most);
+            open.retain(|rival| {
+                let level = self.at_look(look, rival.among);
+                self.trials.verdict(rival.which, advised, level) == Verdict::Undecided
             });
+            if open.is_empty() {
+                break;
+            }
         }
         Ok(())
-    }
-
-    /// The best of those that are shown to be better by one knob.
-    fn better(&mut self, advised: usize) -> Option<usize> {
-        let mut better = Vec::new();
-        for (place, (knob, _)) in self.grid.knobs.iter().enumerate() {
-            let rivals = self.rivals(advised, place);
-            let level = self.each(rivals.len());
-            let beyond = if *knob == Knob::Checksum { TOLERABLE } else { INDIFFERENCE };
-            let is_better = |one: &usize| {
-                self.trials.verdict_beyond(beyond, *one, advised, level) == Verdict::Better
-            };
-            better.extend(rivals.into_iter().filter(is_better));
-        }
-        self.trials.leader(&better)
     }
 
     /// Goes to the most conservative setting of each knob that costs little against some others; with
@@ -265,9 +341,10 @@ impl<E> Search<'_, '_, E> {
             let level = self.each(rivals.len());
             let tried = settings.iter().zip(rivals).map(|(setting, rival)| Tried {
                 setting: *setting,
-                outcome: self.trials.outcome(rival),
+                outcome: self.trials.outcome(rival, self.level),
                 differences: self.trials.differences(rival, advised, level),
                 verdict: self.trials.verdict(rival, advised, level),
+                may_gain: self.trials.may_gain(rival, advised, level),
             });
             let tried = tried.collect();
             let advised = Setting::of(*knob, self.trials.transport(advised));

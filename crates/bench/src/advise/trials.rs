@@ -2,15 +2,14 @@
 //!
 //! All settings meet the same chance: replication k of each has the same seed (common random
 //! numbers), so that differences are taken run by run. Bias: a connection that sends other frames
-//! draws other losses, so that the pairs are less alike than their seeds; and looking again after
-//! each further replication makes a difference that is none a little more likely to be shown.
+//! draws other losses, so that the pairs are less alike than their seeds.
 
 use super::objective::Criterion;
+use super::score::Score;
 use super::{Ended, Outcome, Part, Trial};
-use crate::sample::{FlowSample, Sample};
-use crate::scenario::{Point, Scenario, Transport};
-use stats::interval::{self, Estimate};
-use stats::summary::Summary;
+use crate::sample::Sample;
+use crate::scenario::{Point, Transport};
+use stats::interval::Estimate;
 
 /// A relative difference that does not matter.
 pub const INDIFFERENCE: f64 = 0.01;
@@ -61,12 +60,12 @@ struct Candidate {
     scores: Vec<Score>,
 }
 
-/// What came of one run.
-struct Score {
-    /// The value of each criterion.
-    values: Vec<f64>,
-    /// Messages with a deadline.
-    judged: u64,
+/// By how much some settings are worse than others.
+struct Excess {
+    /// None over fewer than two pairs of runs.
+    estimate: Option<Estimate>,
+    /// The value of the others.
+    of_other: f64,
 }
 
 impl<'a, E> Trials<'a, E> {
@@ -112,6 +111,11 @@ impl<'a, E> Trials<'a, E> {
         self.left
     }
 
+    /// How many runs may be made before those that are kept for later.
+    pub(super) const fn spendable(&self) -> u64 {
+        self.left.saturating_sub(self.reserved)
+    }
+
     /// Keeps so many runs for later.
     pub(super) const fn reserve(&mut self, runs: u64) {
         self.reserved = runs;
@@ -142,19 +146,22 @@ impl<'a, E> Trials<'a, E> {
         }
     }
 
-    /// Makes what is missing until each of these has so many replications, or nothing is left.
+    /// Makes what is missing until each of these has so many replications, or nothing is left. What is
+    /// named twice is run once.
     pub(super) fn replicate(&mut self, which: &[usize], replications: usize) -> Result<(), E> {
         let mut missing = Vec::new();
         // By replication first, so that where the budget ends all have about equally many.
         for replication in 0..replications {
-            let lacking = which.iter().filter(|which| self.count(**which) <= replication);
-            missing.extend(lacking.map(|which| (*which, replication)));
+            for one in which.iter().filter(|one| self.count(**one) <= replication) {
+                if !missing.contains(&(*one, replication)) {
+                    missing.push((*one, replication));
+                }
+            }
         }
         if self.is_stopped() || missing.is_empty() {
             return Ok(());
         }
-        let allowed = self.left.saturating_sub(self.reserved);
-        let affordable = usize::try_from(allowed).unwrap_or(usize::MAX);
+        let affordable = usize::try_from(self.spendable()).unwrap_or(usize::MAX);
         if missing.len() > affordable {
             missing.truncate(affordable);
             self.ended = (self.reserved == 0).then_some(Ended::Budget);
@@ -172,7 +179,7 @@ impl<'a, E> Trials<'a, E> {
         }
         self.left = self.left.saturating_sub(samples.len() as u64);
         for ((which, _), sample) in missing.into_iter().zip(samples.iter().take(complete)) {
-            let score = Score::of(&self.point.scenario, sample, self.criteria);
+            let score = Score::of(&self.point.scenario, sample);
             let candidate = self.candidates.get_mut(which).expect("numbers come from `number`");
             candidate.was_run = true;
             candidate.scores.push(score);
@@ -187,31 +194,34 @@ impl<'a, E> Trials<'a, E> {
     }
 
     /// A criterion over the replications of these settings.
-    fn values(&self, which: usize, criterion: usize) -> Summary {
-        let scores = self.of(which).scores.iter();
-        scores.filter_map(|score| score.values.get(criterion).copied()).collect()
+    fn value(&self, which: usize, criterion: Criterion) -> Option<f64> {
+        criterion.together(&self.scores(which, usize::MAX))
+    }
+
+    fn scores(&self, which: usize, most: usize) -> Vec<&Score> {
+        self.of(which).scores.iter().take(most).collect()
     }
 
     /// What came of these settings.
-    pub(super) fn outcome(&self, which: usize) -> Outcome {
-        let values = (0..self.criteria.len()).map(|place| self.values(which, place)).collect();
-        let judged = self.of(which).scores.iter().map(|score| score.judged).sum();
-        Outcome { values, judged }
+    pub(super) fn outcome(&self, which: usize, level: f64) -> Outcome {
+        let scores = self.scores(which, usize::MAX);
+        let told = self.criteria.iter().filter_map(|criterion| criterion.told(&scores, level));
+        let judged = scores.iter().map(|score| score.judged).sum();
+        Outcome { values: told.collect(), runs: scores.len() as u64, judged }
     }
 
-    /// By how much the one is worse than the other in each replication that both have, and the mean
-    /// of the other in these.
-    fn excesses(&self, one: usize, other: usize, place: usize) -> (Summary, f64) {
-        let criterion = self.criteria.get(place).expect("a place among the criteria");
-        let pairs = || {
-            let both = self.of(one).scores.iter().zip(&self.of(other).scores);
-            both.filter_map(|(one, other)| {
-                Some((*one.values.get(place)?, *other.values.get(place)?))
-            })
-        };
-        let excesses = pairs().map(|(one, other)| criterion.excess(one, other)).collect();
-        let of_other: Summary = pairs().map(|(_, other)| other).collect();
-        (excesses, of_other.mean().unwrap_or(0.0))
+    /// By how much the one is worse than the other over the replications that both have, and the
+    /// value of the other in these.
+    fn excess(&self, one: usize, other: usize, criterion: Criterion, level: f64) -> Excess {
+        let (one, other) = self.pairs(one, other);
+        let of_other = criterion.together(&other).unwrap_or(0.0);
+        Excess { estimate: criterion.difference(&one, &other, level), of_other }
+    }
+
+    /// The replications that both have.
+    fn pairs(&self, one: usize, other: usize) -> (Vec<&Score>, Vec<&Score>) {
+        let most = self.count(one).min(self.count(other));
+        (self.scores(one, most), self.scores(other, most))
     }
 
     /// By how much the one is worse than the other, criterion by criterion, over pairs of runs; none
@@ -222,8 +232,8 @@ impl<'a, E> Trials<'a, E> {
         other: usize,
         level: f64,
     ) -> Vec<Option<Estimate>> {
-        let of = |place| interval::mean(&self.excesses(one, other, place).0, level);
-        (0..self.criteria.len()).map(of).collect()
+        let of = |criterion: &Criterion| self.excess(one, other, *criterion, level).estimate;
+        self.criteria.iter().map(of).collect()
     }
 
     /// What the replications of both show of the one against the other.
@@ -242,11 +252,11 @@ impl<'a, E> Trials<'a, E> {
         if one == other {
             return Verdict::Equal;
         }
-        for place in 0..self.criteria.len() {
-            let (excesses, mean) = self.excesses(one, other, place);
-            let Some(found) = interval::mean(&excesses, level) else { return Verdict::Undecided };
+        for criterion in self.criteria {
+            let Excess { estimate, of_other } = self.excess(one, other, *criterion, level);
+            let Some(found) = estimate else { return Verdict::Undecided };
             let interval = found.interval();
-            let allowed = indifference * mean.abs();
+            let allowed = indifference * of_other.abs();
             if interval.low > allowed {
                 return Verdict::Worse;
             }
@@ -260,13 +270,39 @@ impl<'a, E> Trials<'a, E> {
         Verdict::Equal
     }
 
+    /// Whether the one may still be better than the other by more than is tolerable: in the first
+    /// criterion in which they are not shown to be as good.
+    pub(super) fn may_gain(&self, one: usize, other: usize, level: f64) -> bool {
+        if one == other {
+            return false;
+        }
+        for criterion in self.criteria {
+            let Excess { estimate, of_other } = self.excess(one, other, *criterion, level);
+            let Some(found) = estimate else { return true };
+            let (interval, scale) = (found.interval(), of_other.abs());
+            // Nothing is better than none at all.
+            let is_best = *criterion != Criterion::Throughput && of_other == 0.0;
+            if !is_best && interval.low < -TOLERABLE * scale {
+                return true;
+            }
+            let is_as_good =
+                interval.low >= -INDIFFERENCE * scale && interval.high <= INDIFFERENCE * scale;
+            if !is_as_good {
+                return false;
+            }
+        }
+        false
+    }
+
     /// Whether the one is, in the mean, better than the other by more than the indifference: in the
     /// first criterion in which they differ by that.
     pub(super) fn gains(&self, one: usize, other: usize) -> bool {
-        for place in 0..self.criteria.len() {
-            let (excesses, mean) = self.excesses(one, other, place);
-            let Some(excess) = excesses.mean() else { return false };
-            if excess.abs() > INDIFFERENCE * mean.abs() {
+        for criterion in self.criteria {
+            let (one, other) = self.pairs(one, other);
+            let (value, than) = (criterion.together(&one), criterion.together(&other));
+            let (Some(value), Some(than)) = (value, than) else { return false };
+            let excess = criterion.excess(value, than);
+            if excess.abs() > INDIFFERENCE * than.abs() {
                 return excess < 0.0;
             }
         }
@@ -276,11 +312,11 @@ impl<'a, E> Trials<'a, E> {
     /// Whether the one costs little against the other in every criterion: in the mean no more than
     /// the indifference, and shown to be no more than what is tolerable.
     pub(super) fn costs_little(&self, one: usize, other: usize, level: f64) -> bool {
-        (0..self.criteria.len()).all(|place| {
-            let (excesses, mean) = self.excesses(one, other, place);
-            interval::mean(&excesses, level).is_some_and(|found| {
-                found.mean <= INDIFFERENCE * mean.abs()
-                    && found.interval().high <= TOLERABLE * mean.abs()
+        self.criteria.iter().all(|criterion| {
+            let Excess { estimate, of_other } = self.excess(one, other, *criterion, level);
+            estimate.is_some_and(|found| {
+                found.mean <= INDIFFERENCE * of_other.abs()
+                    && found.interval().high <= TOLERABLE * of_other.abs()
             })
         })
     }
@@ -291,13 +327,15 @@ impl<'a, E> Trials<'a, E> {
         let run = which.iter().copied().filter(|one| self.count(*one) > 0);
         let mut left: Vec<usize> = run.collect();
         for (place, criterion) in self.criteria.iter().enumerate() {
-            let mean = |one: usize| self.values(one, place).mean().unwrap_or(f64::INFINITY);
-            let best = left.iter().copied().reduce(|best, one| {
-                if criterion.excess(mean(one), mean(best)) < 0.0 { one } else { best }
+            let value = |one: usize| self.value(one, *criterion).unwrap_or(f64::INFINITY);
+            let values: Vec<(usize, f64)> = left.iter().map(|one| (*one, value(*one))).collect();
+            let (_, best) = values.iter().copied().reduce(|best, one| {
+                if criterion.excess(one.1, best.1) < 0.0 { one } else { best }
             })?;
             let is_last = place + 1 == self.criteria.len();
-            let allowed = if is_last { 0.0 } else { INDIFFERENCE * mean(best).abs() };
-            left.retain(|one| criterion.excess(mean(*one), mean(best)) <= allowed);
+            let allowed = if is_last { 0.0 } else { INDIFFERENCE * best.abs() };
+            let near = values.iter().filter(|(_, value)| criterion.excess(*value, best) <= allowed);
+            left = near.map(|(one, _)| *one).collect();
         }
         left.first().copied()
     }
@@ -314,10 +352,25 @@ impl<'a, E> Trials<'a, E> {
     }
 }
 
-impl Score {
-    fn of(scenario: &Scenario, sample: &Sample, criteria: &[Criterion]) -> Self {
-        let values = criteria.iter().map(|criterion| criterion.value(scenario, sample)).collect();
-        let urgent = sample.flows.iter().filter(|flow| flow.missed.is_some());
-        Self { values, judged: urgent.map(FlowSample::judged).sum() }
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::advise::{Objective, predicted};
+    use crate::run::RunError;
+    use crate::scenario::load;
+    use crate::scenarios;
+    use core::sync::atomic::AtomicBool;
+
+    #[test]
+    fn settings_that_are_held_against_themselves_are_run_once() {
+        let study = load(scenarios::get("status-short").unwrap().text, "test").unwrap();
+        let point = &study.points[0];
+        let mut run = |trials: &[Trial]| -> Result<Vec<Sample>, RunError> {
+            predicted(trials, 1, &AtomicBool::new(false))
+        };
+        let mut trials = Trials::new(point, Objective::P99.criteria(), 100, &mut run);
+        let own = trials.number(point.scenario.transport.clone());
+        trials.replicate(&[own, own], 3).unwrap();
+        assert_eq!((trials.count(own), trials.left()), (3, 97));
     }
 }

@@ -2,17 +2,18 @@
 
 use crate::study;
 use bench::advise::{
-    Advice, AdviceError, Ended, Grid, Knob, Objective, Order, Part, Setting, Trial, Verdict,
-    advise, point_of, predicted,
+    Advice, AdviceError, Criterion, Ended, Grid, INDIFFERENCE, Knob, Objective, Order, Part, Score,
+    Setting, Told, Trial, Verdict, advise, point_of, predicted,
 };
 use bench::sample::Sample;
 use bench::scenario::{Acknowledge, Point, Retransmit, Size, Span, Transport};
 use bench::scenarios;
 use core::cmp::Ordering;
 use core::error::Error;
+use core::ops::Range;
 use core::sync::atomic::AtomicBool;
 use core::time::Duration;
-use stats::summary::Summary;
+use std::env;
 
 /// A short bus that loses one frame in fifty, and a transfer over it.
 const BUS: &str = r#"version = 1
@@ -76,6 +77,29 @@ fn point(text: &str) -> Point {
     point_of(&study(text, &[]), None).unwrap()
 }
 
+/// Status reports over a way that loses one frame in fifty: all that comes late comes after a loss, and
+/// less than one message in ten, so that p99 is one of few.
+const TAIL: &str = r#"version = 1
+title = "tail"
+stop = { after = "2 s" }
+medium = { kind = "ideal", rate = "10 Mbit/s", delay = "10 ms" }
+faults = { loss = "2 %" }
+stations = { count = 2, prefix = "s" }
+
+[[flow]]
+name = "status"
+from = "s-1"
+to = "s-2"
+service = "class-4"
+pattern = { kind = "cyclic", period = "10 ms" }
+size = "800 B"
+start = "100 ms"
+"#;
+
+/// What makes a judge of the tail count misses. One way takes 10.7 ms: who waits for a T1 of 20 ms or for
+/// three acknowledgements is late.
+const DEADLINE: (&str, &str) = ("size = \"800 B\"", "size = \"800 B\"\ndeadline = \"35 ms\"");
+
 /// Five knobs with 216 combinations, most conservative settings first.
 fn grid() -> Grid {
     let millis = |ms: u64| Span(Duration::from_millis(ms));
@@ -93,7 +117,7 @@ fn grid() -> Grid {
             ),
             (
                 Knob::Retransmit,
-                [Retransmit::First, Retransmit::Selective, Retransmit::All]
+                [Retransmit::First, Retransmit::Selective, Retransmit::Early]
                     .map(Setting::Retransmit)
                     .to_vec(),
             ),
@@ -103,7 +127,17 @@ fn grid() -> Grid {
 
 fn order(point: &Point, budget: u64) -> Order {
     let objective = Objective::of(&point.scenario);
-    Order { objective, grid: grid(), budget, replications: 60, level: 0.95 }
+    let (replications, in_play) = (60, 240);
+    Order { objective, grid: grid(), budget, replications, in_play, level: 0.95 }
+}
+
+/// What `tidewire advise` has where nothing else is asked for.
+fn by_default(point: &Point) -> Order {
+    Order { budget: 2_000, replications: 12, in_play: 192, ..order(point, 0) }
+}
+
+fn generous(point: &Point) -> Order {
+    order(point, 4_000)
 }
 
 fn simulated(trials: &[Trial]) -> Result<Vec<Sample>, Box<dyn Error>> {
@@ -122,94 +156,175 @@ fn combinations(transport: &Transport) -> Vec<Transport> {
     })
 }
 
-/// The means of the criteria with some settings over these replications.
-fn means(point: &Point, transport: &Transport, replications: core::ops::Range<u64>) -> Vec<f64> {
+/// What some settings come to in these replications.
+fn scores(point: &Point, transport: &Transport, replications: Range<u64>) -> Vec<Score> {
     let mut point = point.clone();
     point.scenario.transport = transport.clone();
     let trials: Vec<Trial> = replications
         .map(|replication| Trial { point: point.clone(), replication, part: Part::Proof })
         .collect();
     let samples = simulated(&trials).unwrap();
-    let criteria = Objective::of(&point.scenario).criteria();
-    let mean = |c: &bench::advise::Criterion| {
-        let values: Summary = samples.iter().map(|s| c.value(&point.scenario, s)).collect();
-        values.mean().unwrap()
-    };
-    criteria.iter().map(mean).collect()
+    samples.iter().map(|sample| Score::of(&point.scenario, sample)).collect()
 }
 
-/// Whether one row of means is better than another: the first criterion that differs says so.
-fn is_better(point: &Point, one: &[f64], other: &[f64]) -> bool {
-    let criteria = Objective::of(&point.scenario).criteria();
-    let excesses = criteria.iter().zip(one.iter().zip(other)).map(|(c, (a, b))| c.excess(*a, *b));
-    excesses.into_iter().find(|excess| *excess != 0.0).is_some_and(|excess| excess < 0.0)
+/// The criteria over these runs.
+fn values(criteria: &[Criterion], scores: &[Score]) -> Vec<f64> {
+    let scores: Vec<&Score> = scores.iter().collect();
+    criteria.iter().map(|criterion| criterion.together(&scores).unwrap()).collect()
 }
 
-/// The best so many of some settings over these replications, best first.
+/// The best so many of some settings over these replications, best first: the first criterion that
+/// differs says so.
 fn foremost(
     point: &Point,
     settings: &[Transport],
-    replications: core::ops::Range<u64>,
+    replications: Range<u64>,
     most: usize,
 ) -> Vec<Transport> {
+    let criteria = Objective::of(&point.scenario).criteria();
+    let value = |one: &Transport| values(criteria, &scores(point, one, replications.clone()));
     let mut judged: Vec<(&Transport, Vec<f64>)> =
-        settings.iter().map(|one| (one, means(point, one, replications.clone()))).collect();
+        settings.iter().map(|one| (one, value(one))).collect();
     judged.sort_by(|one, other| {
-        if is_better(point, &one.1, &other.1) {
-            Ordering::Less
-        } else if is_better(point, &other.1, &one.1) {
-            Ordering::Greater
-        } else {
-            Ordering::Equal
-        }
+        let values = criteria.iter().zip(one.1.iter().zip(&other.1));
+        let orders = values.map(|(c, (a, b))| c.excess(*a, *b).total_cmp(&0.0));
+        orders.fold(Ordering::Equal, Ordering::then)
     });
     judged.into_iter().take(most).map(|(transport, _)| transport.clone()).collect()
 }
 
+/// How thorough an exhaustive search is: both of its choices are noisy, and so what it chose is
+/// judged on others again.
+struct Search {
+    /// Replications of every combination.
+    all: u64,
+    /// How many of them get more.
+    foremost: usize,
+    /// How much more.
+    more: u64,
+    /// Replications of what is judged, to begin with; four times as many at the most.
+    judged: u64,
+}
+
+/// For a transfer, of which few runs tell the throughput.
+const OF_MEANS: Search = Search { all: 3, foremost: 12, more: 30, judged: 200 };
+
+/// For a tail, of which they do not; as many times more as `TIDEWIRE_ADVISE` says.
+fn of_tails() -> Search {
+    let times = env::var("TIDEWIRE_ADVISE").ok().and_then(|times| times.parse().ok()).unwrap_or(1);
+    let foremost = 16 * usize::try_from(times).unwrap();
+    Search { all: 6 * times, foremost, more: 60 * times, judged: 200 * times }
+}
+
 /// Holds advice against the best of all combinations; what was advised.
 #[track_caller]
-fn check_close_to_exhaustive(name: &str, text: &str) -> Transport {
+fn check_close_to_exhaustive(
+    name: &str,
+    text: &str,
+    order: fn(&Point) -> Order,
+    search: &Search,
+) -> Transport {
     let point = point(text);
-    let advice = advice(&point, 4_000);
+    let advice = advise(&point, &order(&point), &mut simulated).unwrap();
     let all = combinations(&point.scenario.transport);
     assert_eq!(all.len(), 216);
-    // Three replications of all, then thirty others of the foremost: both choices are noisy, and so
-    // what was chosen is judged on others again. The search has seen at most 120.
-    let seen = foremost(&point, &all, 500..503, 12);
-    let seen = foremost(&point, &seen, 600..630, 1);
+    // The search has seen less than 500.
+    let seen = foremost(&point, &all, 1_000..1_000 + search.all, search.foremost);
+    let seen = foremost(&point, &seen, 2_000..2_000 + search.more, 1);
     let best = seen.first().unwrap();
-    let (found, exhaustive) =
-        (means(&point, &advice.transport, 1_000..1_200), means(&point, best, 1_000..1_200));
     let what = |transport: &Transport| {
         let knobs = grid().knobs;
         let set = knobs.iter().map(|(knob, _)| Setting::of(*knob, transport).to_string());
         set.collect::<Vec<_>>().join(" / ")
     };
     println!(
-        "seen: {name}: advice {found:?} with {} in {} runs ({:?}), exhaustive {exhaustive:?} with {}",
-        what(&advice.transport),
+        "seen: {name}: {} runs ({:?}) led to {}; all 216 to {}",
         advice.runs,
         advice.ended,
+        what(&advice.transport),
         what(best)
     );
-    // A later criterion counts only where the earlier ones do not differ.
     let criteria = advice.objective.criteria();
-    for (criterion, (found, best)) in criteria.iter().zip(found.iter().zip(&exhaustive)) {
-        let (excess, allowed) = (criterion.excess(*found, *best), 0.05 * best.abs());
-        assert!(excess <= allowed, "{name}: {criterion:?} {found}, best {best}");
-        if excess < -allowed {
+    judge(name, criteria, search.judged, &mut |replications| {
+        let of = |transport| scores(&point, transport, replications.clone());
+        (of(&advice.transport), of(best))
+    });
+    advice.transport
+}
+
+/// Asserts that the first of two is at the most 5 % worse than the second, or than the judge can tell
+/// after four times the replications. A later criterion counts only where the earlier ones differ by
+/// less than matters.
+#[track_caller]
+fn judge(
+    name: &str,
+    criteria: &[Criterion],
+    judged: u64,
+    runs: &mut dyn FnMut(Range<u64>) -> (Vec<Score>, Vec<Score>),
+) {
+    let (mut found, mut best) = runs(10_000..10_000 + judged);
+    for criterion in criteria {
+        let told = loop {
+            let of = |scores| values(core::slice::from_ref(criterion), scores)[0];
+            let (f, b): (Vec<&Score>, Vec<&Score>) =
+                (found.iter().collect(), best.iter().collect());
+            let excess = criterion.difference(&f, &b, 0.95).unwrap();
+            let told = (of(&found), of(&best), excess, 0.05 * of(&best).abs());
+            let made = found.len() as u64;
+            if excess.half_width <= 0.5 * told.3 || made >= 4 * judged {
+                break told;
+            }
+            let (f, b) = runs(10_000 + made..10_000 + 2 * made);
+            found.extend(f);
+            best.extend(b);
+        };
+        let (ours, theirs, excess, allowed) = told;
+        println!(
+            "seen: {name}: {}: advice {ours:.4e}, best {theirs:.4e}, worse by {:.1} % ± {:.1} (n = {})",
+            criterion.name(),
+            100.0 * excess.mean / theirs,
+            100.0 * excess.half_width / theirs,
+            found.len()
+        );
+        let allowed = allowed.max(excess.half_width);
+        assert!(excess.mean <= allowed, "{name}: {criterion:?} {ours}, best {theirs}");
+        if excess.mean.abs() > INDIFFERENCE * theirs.abs() {
             break;
         }
     }
-    advice.transport
 }
 
 #[test]
 fn advice_is_within_5_percent_of_the_best_on_three_networks_that_want_different_settings() {
-    let bus = check_close_to_exhaustive("bus", BUS);
-    let long = check_close_to_exhaustive("long", LONG);
-    let ring = check_close_to_exhaustive("ring", RING);
+    let bus = check_close_to_exhaustive("bus", BUS, generous, &OF_MEANS);
+    let long = check_close_to_exhaustive("long", LONG, generous, &OF_MEANS);
+    let ring = check_close_to_exhaustive("ring", RING, generous, &OF_MEANS);
     assert!(bus != long && long != ring && bus != ring);
+}
+
+#[test]
+fn where_the_tail_decides_advice_is_within_5_percent_of_the_best_too() {
+    check_close_to_exhaustive("p99", TAIL, by_default, &of_tails());
+}
+
+#[test]
+fn where_misses_decide_advice_is_within_5_percent_of_the_best_too() {
+    let text = TAIL.replace(DEADLINE.0, DEADLINE.1);
+    check_close_to_exhaustive("misses", &text, by_default, &of_tails());
+}
+
+#[test]
+fn on_a_loaded_ring_the_tail_decides_and_advice_is_within_5_percent_of_the_best() {
+    if env::var_os("TIDEWIRE_ADVISE").is_none() {
+        println!(
+            "skipped: a ring under load, at four shares of losses, takes minutes: TIDEWIRE_ADVISE=4"
+        );
+        return;
+    }
+    for loss in ["0.5 %", "1 %", "2 %", "3 %"] {
+        let text = RING.replace("5 %", loss);
+        check_close_to_exhaustive(&format!("ring, {loss}"), &text, by_default, &of_tails());
+    }
 }
 
 /// The ring with nothing in its way, which takes no time to simulate, and with a deadline.
@@ -264,13 +379,14 @@ fn what_is_told_comes_from_runs_that_the_search_has_not_seen() {
         seen.extend(trials.iter().map(|trial| trial.replication));
         simulated(trials)
     };
-    let order = Order { replications: 4, ..order(&point, 2_000) };
+    let order = Order { replications: 4, in_play: 4, ..order(&point, 2_000) };
     let advice = advise(&point, &order, &mut run).unwrap();
     // Where there are losses all settings get four, the search the first four and the proof others.
     let turn = seen.iter().position(|replication| *replication >= 4).unwrap();
     assert!(seen[turn..].iter().all(|replication| (4..8).contains(replication)));
-    let told: Vec<f64> = advice.advised.values.iter().filter_map(Summary::mean).collect();
-    assert_eq!(told, means(&point, &advice.transport, 4..8));
+    let told: Vec<f64> = advice.advised.values.iter().map(|told: &Told| told.value).collect();
+    let criteria = advice.objective.criteria();
+    assert_eq!(told, values(criteria, &scores(&point, &advice.transport, 4..8)));
 }
 
 #[test]

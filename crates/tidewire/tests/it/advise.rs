@@ -1,8 +1,11 @@
 //! `advise` tells settings with their evidence, the same each time, and scenarios that run.
 
-use crate::{check_code, records, run, run_in, stderr, stdout};
+use crate::{check_code, command, records, run, run_in, stderr, stdout};
+use serde_json::Value;
 use std::fs;
+use std::net::UdpSocket;
 use std::path::Path;
+use std::process::Stdio;
 
 /// A transfer of 40 messages over a wire that loses one frame in fifty.
 const LOSSY: &str = r#"version = 1
@@ -50,10 +53,11 @@ fn what_is_written_is_a_scenario_that_does_better() {
     // One TPDU of 1,024 octets per 4 ms of way at the most: 2 Mbit/s, and half a second a loss.
     assert!(own < 2e6 && advised > 2.0 * own, "{own} {advised}");
     let text = stdout(&output);
-    for knob in ["checksum", "t1", "window", "tpdu", "acknowledge", "retransmit", "concatenate"] {
+    let policies = ["credit", "acknowledge", "retransmit", "concatenate"];
+    for knob in ["checksum", "t1", "window", "tpdu"].into_iter().chain(policies) {
         assert!(text.lines().any(|line| line.trim_start().starts_with(knob)), "{knob}: {text}");
     }
-    assert!(text.contains("repeat: tidewire advise lossy.toml -n 12"), "{text}");
+    assert!(text.contains("repeat: tidewire advise lossy.toml\n"), "{text}");
     // It is not written over.
     check_code(&run_in(folder.path(), &arguments), 1);
 }
@@ -100,6 +104,30 @@ fn a_live_search_in_this_process_keeps_to_its_budget() {
     let advice = &records(&output)[0];
     assert_eq!((advice["runs"].as_u64(), &advice["ended"]), (Some(6), &"budget".into()));
     assert!(stderr(&output).contains("within this process"), "{}", stderr(&output));
+}
+
+#[test]
+fn what_a_peer_decides_is_not_tried_against_it_and_said() {
+    let folder = folder();
+    let text = LOSSY.replace("loss = \"2 %\"", "loss = \"0 %\"").replace("40 kB", "5 kB");
+    fs::write(folder.path().join("lossy.toml"), text).unwrap();
+    let free = || UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let (here, there) = (free(), free());
+    // One session for each run.
+    let mut serve = command(&["serve", "--udp", &there, "-n", "6", "-t", "60 s"]);
+    let mut serve = serve.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let port = ["--udp", &here, "--udp-peer", &there, "--live", "--budget", "6"];
+    let output = run_in(folder.path(), &[&["advise", "lossy.toml", "--json"], &port[..]].concat());
+    check_code(&output, 4);
+    assert!(serve.wait().unwrap().success());
+    let advice = &records(&output)[0];
+    assert_eq!(advice["runs"].as_u64(), Some(6));
+    let knobs =
+        advice["knobs"].as_array().unwrap().iter().map(|knob| knob["knob"].as_str().unwrap());
+    let tried: Vec<&str> = knobs.collect();
+    assert_eq!(tried, ["checksum", "t1", "tpdu", "retransmit", "concatenate"]);
+    let not_tried: Vec<Value> = ["window", "credit", "acknowledge"].map(Value::from).to_vec();
+    assert_eq!(advice["not_tried"], Value::from(not_tried));
 }
 
 #[test]

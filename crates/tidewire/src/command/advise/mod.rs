@@ -10,7 +10,7 @@ use crate::interrupt;
 use crate::output::Output;
 use crate::runs::LEVEL;
 use crate::study;
-use bench::advise::{AdviceError, Ended, Grid, Knob, Objective, Order, advise, advised, point_of};
+use bench::advise::{AdviceError, Ended, Grid, Objective, Order, advise, advised, point_of};
 use bench::sample::{End, Line};
 use bench::scenario::{self, Point, Study};
 use source::Source;
@@ -22,6 +22,11 @@ use std::path::Path;
 const RUNS: u64 = 2_000;
 /// The same of live ones, which take their time.
 const LIVE_RUNS: u64 = 600;
+/// Repetitions of one setting where nothing is said.
+const REPETITIONS: usize = 12;
+/// The same of one that may still be better than the advice by more than is tolerable: four times
+/// twice as many. Live ones take too long for that.
+const REPETITIONS_IN_PLAY: usize = 16 * REPETITIONS;
 
 pub(crate) fn run(options: &Advise, output: &Output) -> anyhow::Result<Exit> {
     // What cannot be written is better known before the work than after it.
@@ -37,12 +42,12 @@ pub(crate) fn run(options: &Advise, output: &Output) -> anyhow::Result<Exit> {
     let mut source = Source::open(options, &point, objective, stop, output)?;
     let mut grid = Grid::of(&point.scenario);
     if source.has_peer() {
-        // The other end acknowledges as it was told to where it was started.
-        grid.knobs.retain(|(knob, _)| *knob != Knob::Acknowledge);
+        // The other end acknowledges, and lets us send, as it was told to where it was started.
+        grid.knobs.retain(|(knob, _)| !knob.is_of_receiver());
     }
     let budget = options.budget.unwrap_or(if options.live { LIVE_RUNS } else { RUNS });
-    let replications = usize::from(options.runs);
-    let order = Order { objective, grid, budget, replications, level: LEVEL };
+    let (replications, in_play) = repetitions(options);
+    let order = Order { objective, grid, budget, replications, in_play, level: LEVEL };
     let searched: anyhow::Result<_> = advise(&point, &order, &mut |trials| source.run(trials));
     let closed = source.close();
     let advice = searched.map_err(unfit)?;
@@ -60,6 +65,15 @@ pub(crate) fn run(options: &Advise, output: &Output) -> anyhow::Result<Exit> {
         Ended::Settled => Exit::Ok,
         Ended::Budget | Ended::Stopped => Exit::Undecided,
     })
+}
+
+/// The most repetitions of one setting, and of one that is in play.
+fn repetitions(options: &Advise) -> (usize, usize) {
+    match options.runs {
+        Some(runs) => (usize::from(runs), usize::from(runs)),
+        None if options.live => (REPETITIONS, REPETITIONS),
+        None => (REPETITIONS, REPETITIONS_IN_PLAY),
+    }
 }
 
 /// What `predict` would be given.

@@ -6,13 +6,12 @@ use crate::paragraph::wrapped;
 use crate::quantity::{self, level};
 use crate::table::{Align, Table};
 use bench::advise::{
-    Advice, Criterion, Ended, Evidence, Knob, Objective, Outcome, Setting, Tried, Unproved, Verdict,
+    Advice, Criterion, Ended, Evidence, Grid, Knob, Objective, Outcome, Setting, Told, Tried,
+    Unproved, Verdict,
 };
-use bench::analysis::Found;
 use bench::scenario::{Point, Transport};
 use serde_json::{Map, Value, json};
 use stats::interval::{self, Estimate, Interval};
-use stats::summary::Summary;
 
 /// What is said where nothing is to be changed.
 const AS_IT_IS: &str = "the advice is the scenario's own settings";
@@ -98,11 +97,7 @@ fn result(advice: &Advice) -> Table {
     {
         table.row([criterion.name().to_owned(), advised, own]);
     }
-    table.row([
-        "runs".to_owned(),
-        count(&advice.advised).to_string(),
-        count(&advice.own).to_string(),
-    ]);
+    table.row(["runs".to_owned(), advice.advised.runs.to_string(), advice.own.runs.to_string()]);
     table
 }
 
@@ -135,7 +130,7 @@ fn evidence(advice: &Advice) -> Table {
                 core::mem::take(&mut name),
                 tried.setting.to_string(),
                 values(advice, &tried.outcome).join(", "),
-                count(&tried.outcome).to_string(),
+                tried.outcome.runs.to_string(),
                 word.to_owned(),
             ]);
         }
@@ -152,33 +147,52 @@ const fn verdict(verdict: Verdict) -> &'static str {
     }
 }
 
-fn count(outcome: &Outcome) -> u64 {
-    outcome.values.first().map_or(0, Summary::count)
-}
-
 /// What each criterion came to.
 fn values(advice: &Advice, outcome: &Outcome) -> Vec<String> {
-    let criteria = advice.objective.criteria().iter().zip(&outcome.values);
-    criteria.map(|(criterion, of)| value(*criterion, of, outcome.judged, advice.level)).collect()
+    let criteria = advice.objective.criteria().iter().enumerate();
+    criteria.map(|(place, criterion)| value(*criterion, outcome, place, advice.level)).collect()
 }
 
-fn value(criterion: Criterion, values: &Summary, judged: u64, level: f64) -> String {
-    let Some(mean) = values.mean() else { return "not run".to_owned() };
+fn value(criterion: Criterion, outcome: &Outcome, place: usize, level: f64) -> String {
+    let Some(Told { value, half_width }) = outcome.values.get(place).copied() else {
+        return "not run".to_owned();
+    };
     // What was never seen may still happen.
-    if criterion == Criterion::Missed && mean == 0.0 {
-        let Interval { high, .. } = interval::proportion(0, judged, level).interval;
+    if criterion == Criterion::Missed && value == 0.0 {
+        let Interval { high, .. } = interval::proportion(0, outcome.judged, level).interval;
         return format!("< {}", quantity::significant(high, 2));
     }
-    quantity::mean(&Found {
-        name: criterion.name(),
-        unit: criterion.unit(),
-        mean,
-        half_width: interval::mean(values, level).map(|estimate| estimate.half_width),
-        level,
-        n: values.count(),
-        values: *values,
-        each: Vec::new(),
-    })
+    let (unit, n) = (criterion.unit(), outcome.runs);
+    half_width.map_or_else(
+        || quantity::value(unit, value),
+        |half_width| quantity::estimate(unit, Estimate { mean: value, half_width, level, n }),
+    )
+}
+
+/// What was not tried, since it is for a peer to decide.
+fn not_tried(advice: &Advice, point: &Point) -> Vec<Knob> {
+    let was_tried = |knob: &Knob| advice.evidence.iter().any(|evidence| evidence.knob == *knob);
+    let knobs = Grid::of(&point.scenario).knobs.into_iter().map(|(knob, _)| knob);
+    knobs.filter(|knob| !was_tried(knob)).collect()
+}
+
+/// What a peer decides for itself.
+fn of_peer(advice: &Advice, point: &Point) -> Vec<String> {
+    let not_tried: Vec<String> = not_tried(advice, point).iter().map(Knob::to_string).collect();
+    if not_tried.is_empty() {
+        return Vec::new();
+    }
+    let mut notes = vec![format!(
+        "not tried: {}. The peer decides how it acknowledges, and how much it lets this end send; the \
+         scenario's own had no part in these runs",
+        not_tried.join(", ")
+    )];
+    if point.scenario.flows.iter().any(|flow| flow.pattern.is_answered()) {
+        let own = "t1, retransmit and concatenate were set at this end alone: the peer has its own for \
+                   the answers it sends";
+        notes.push(own.to_owned());
+    }
+    notes
 }
 
 /// What has to be known beside the numbers.
@@ -201,7 +215,7 @@ fn notes(advice: &Advice, point: &Point) -> Vec<String> {
         );
     }
     let is_unseen = |outcome: &Outcome| {
-        outcome.values.first().and_then(Summary::mean) == Some(0.0)
+        outcome.values.first().is_some_and(|told| told.value == 0.0)
             && advice.objective == Objective::Misses
     };
     if advice.evidence.iter().flat_map(|knob| &knob.tried).any(|tried| is_unseen(&tried.outcome)) {
@@ -213,6 +227,7 @@ fn notes(advice: &Advice, point: &Point) -> Vec<String> {
         Ended::Stopped => notes.push("the search was stopped before it was through"),
     }
     let mut notes: Vec<String> = notes.into_iter().map(str::to_owned).collect();
+    notes.extend(of_peer(advice, point));
     if let Some(Unproved { transport, outcome }) = &advice.unproved {
         let set = advice.evidence.iter().map(|Evidence { knob, advised, .. }| {
             let setting = Setting::of(*knob, transport);
@@ -222,6 +237,18 @@ fn notes(advice: &Advice, point: &Point) -> Vec<String> {
             "the search led to {}: {}, not shown to be better than the scenario's own settings",
             set.flatten().collect::<Vec<_>>().join(", "),
             values(advice, outcome).join(", "),
+        ));
+    }
+    let open = advice.evidence.iter().flat_map(|Evidence { knob, tried, .. }| {
+        let open = tried.iter().filter(|tried| tried.may_gain);
+        open.map(move |tried| format!("{knob} {}", tried.setting))
+    });
+    let open: Vec<String> = open.collect();
+    if !open.is_empty() {
+        notes.push(format!(
+            "as far as these runs tell, more than 5 % better than the advice may be: {}. More runs would \
+             tell",
+            open.join(", ")
         ));
     }
     for Evidence { knob, tried, .. } in &advice.evidence {
@@ -248,8 +275,9 @@ fn command(options: &Advise) -> String {
     }
     words.extend(options.point.map(|point| format!("--point {point}")));
     words.extend(options.budget.map(|budget| format!("--budget {budget}")));
-    words.push(format!("-n {}", options.runs));
+    words.extend(options.runs.map(|runs| format!("-n {runs}")));
     words.extend(options.seed.map(|seed| format!("--seed {seed}")));
+    words.extend(options.time.as_ref().map(|time| format!("--time \"{time}\"")));
     if options.live {
         words.push("--live".to_owned());
         words.extend(options.port.interface.as_ref().map(|name| format!("-i {name}")));
@@ -266,12 +294,9 @@ fn record(advice: &Advice, point: &Point) -> Value {
     let criteria = advice.objective.criteria();
     let found = |outcome: &Outcome| -> Map<String, Value> {
         let pairs = criteria.iter().zip(&outcome.values);
-        let told = pairs.map(|(criterion, of)| {
-            let half_width = interval::mean(of, advice.level).map(|estimate| estimate.half_width);
-            let unit = criterion.unit();
-            let told = json!({
-                "unit": unit, "mean": of.mean(), "half_width": half_width, "n": of.count(),
-            });
+        let told = pairs.map(|(criterion, Told { value, half_width })| {
+            let (unit, n) = (criterion.unit(), outcome.runs);
+            let told = json!({ "unit": unit, "mean": value, "half_width": half_width, "n": n });
             (criterion.name().to_owned(), told)
         });
         told.collect()
@@ -292,6 +317,7 @@ fn record(advice: &Advice, point: &Point) -> Value {
                 "found": found(&tried.outcome),
                 "worse_by": worse_by(tried),
                 "verdict": tried.verdict,
+                "may_gain": tried.may_gain,
             })
         });
         json!({
@@ -319,6 +345,7 @@ fn record(advice: &Advice, point: &Point) -> Value {
             json!({ "transport": transport, "found": found(outcome) })
         }),
         "knobs": knobs.collect::<Vec<_>>(),
+        "not_tried": not_tried(advice, point),
     })
 }
 
