@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use core::time::Duration;
 use live::clock;
-use live::port::{AfPacket, AfPacketParams, Port as _, Stamp, Wait};
+use live::port::{AfPacket, AfPacketParams, Port as _, Reach, Stamp, Udp, UdpParams, Wait};
 use live::relay::Place;
 use live::tap::{Collection, Tap, TapParams};
 use std::process::{Command, Output};
@@ -72,8 +72,14 @@ impl Pair {
         AfPacket::open(&params).unwrap()
     }
 
-    /// A tap at one of the ends, which hears what comes in there.
+    /// A tap at one of the ends, which hears what comes in there, each frame stamped when it did.
     pub(crate) fn tap(&self, end: usize) -> Tap {
+        let tap = self.open_tap(end);
+        await_stamps();
+        tap
+    }
+
+    fn open_tap(&self, end: usize) -> Tap {
         let params = TapParams {
             interface: INTERFACE.to_owned(),
             namespace: Some(self.names[end].clone()),
@@ -92,6 +98,33 @@ impl Pair {
     pub(crate) fn place(&self, end: usize) -> Place {
         Place { interface: INTERFACE.to_owned(), namespace: Some(self.names[end].clone()) }
     }
+}
+
+/// Waits until the kernel stamps what arrives. It begins some time after a socket asks for it, on a busy host
+/// many milliseconds, and stamps what came before when it is taken.
+fn await_stamps() {
+    let params = |station, peers| UdpParams {
+        address: "127.0.0.1:0".parse().unwrap(),
+        station: Mac::local(station),
+        peers,
+        learn: true,
+        reach: Reach::ThisHost,
+        wait: Wait::Block,
+    };
+    let mut to = Udp::open(params(2, Vec::new())).unwrap();
+    let mut from = Udp::open(params(1, vec![(Mac::local(2), to.address())])).unwrap();
+    let later = Duration::from_millis(5);
+    for _ in 0..1_000 {
+        let mut frame = Packet::new(Bytes::from_static(&[0, 3, 0xFE, 0xFE, 0x03]));
+        frame.prepend(&[Mac::local(2).0, Mac::local(1).0].concat());
+        from.send(&frame).unwrap();
+        clock::sleep_until(clock::now() + later);
+        let heard = to.receive(clock::now()).unwrap();
+        if heard.is_some_and(|heard| heard.taken - heard.at >= later / 2) {
+            return;
+        }
+    }
+    panic!("no arrival is stamped within seconds");
 }
 
 impl Drop for Pair {

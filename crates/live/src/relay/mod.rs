@@ -110,8 +110,9 @@ impl Relay {
         })
     }
 
-    /// Relays until `until`, or until `stop` is set, which it looks at ten times a second. `tell` hears
-    /// of every frame that the faults touched.
+    /// Relays until `until`, or until `stop` is set, which it looks at ten times a second; what has come in
+    /// by then still crosses, as far as one look at each side takes it. `tell` hears of every frame that the
+    /// faults touched.
     ///
     /// # Errors
     /// [`PortError::Loop`], or where an interface can no longer be used. What was counted stays.
@@ -121,7 +122,8 @@ impl Relay {
         stop: &AtomicBool,
         tell: &mut dyn FnMut(&Event<'_>),
     ) -> Result<(), PortError> {
-        while !stop.load(Ordering::Relaxed) {
+        loop {
+            let is_last = stop.load(Ordering::Relaxed);
             let mut is_idle = true;
             for side in [0, 1] {
                 is_idle &= self.take(side, tell)? == 0;
@@ -130,14 +132,13 @@ impl Relay {
             for side in [0, 1] {
                 self.release(side, now)?;
             }
-            if now >= until {
-                break;
+            if is_last || now >= until {
+                return Ok(());
             }
             if is_idle {
                 self.wait(until.min(now + LOOK_UP))?;
             }
         }
-        Ok(())
     }
 
     /// What became of the frames that came in at each side so far.
