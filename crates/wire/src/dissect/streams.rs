@@ -329,6 +329,41 @@ mod tests {
     }
 
     #[test]
+    fn no_octets_in_any_order_make_it_panic_or_keep_more_than_there_are() {
+        let (mut stripper, mut state) = (Stripper::new(), 7_u32);
+        let mut draw = |most: u32| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) % most
+        };
+        let all: Vec<u8> = (0..40).flat_map(|number| packet(number * 7)).collect();
+        let (mut followed, mut next, length) = (0, 0, all.len() as u32);
+        for _ in 0..20_000 {
+            // Mostly in order; now and then from the beginning, or from anywhere.
+            let start = match draw(40) {
+                0 => draw(length),
+                1..=3 => 0,
+                _ => next,
+            };
+            let octets = draw(200).min(length - start);
+            next = (start + octets) % length;
+            let mut data = all[start as usize..(start + octets) as usize].to_vec();
+            // Now and then another octet, another number, a flag, or an end that was cut off.
+            if let Some(octet) = data.get_mut(draw(2_000) as usize) {
+                *octet = draw(256) as u8;
+            }
+            let sequence = if draw(50) == 0 { draw(u32::MAX) } else { start };
+            let flags = if draw(50) == 0 { draw(64) as u8 } else { 0x18 };
+            let mut frame = segment(sequence, flags, &data);
+            let original_octets = frame.len();
+            frame.truncate(original_octets - (draw(40) as usize).min(data.len()));
+            let kept = stripper.strip(Link::Ethernet, &mut frame, original_octets);
+            assert!(kept <= frame.len());
+            followed += u32::from(!stripper.young.is_empty());
+        }
+        assert!(followed > 1_000, "{followed} times the stream was followed");
+    }
+
+    #[test]
     fn so_many_directions_are_followed_and_no_more() {
         let mut stripper = Stripper::new();
         for port in 0..30_000_u16 {
