@@ -16,7 +16,7 @@ pub(crate) struct Capture {
     /// Write to this file; without it, or to "-", to standard output.
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub(crate) write: PathBuf,
-    /// Keep user data too, and not only headers; zeros stand for it where headers are behind it.
+    /// Keep user data too; without it headers alone, with zeros between them.
     #[arg(long)]
     pub(crate) full: bool,
     /// Begin another file when one would grow beyond this size; their names are numbered.
