@@ -3,7 +3,6 @@
 use crate::watch::may_listen;
 use crate::{check_code, records, run_in, stdout};
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
@@ -41,11 +40,12 @@ fn where_run_folders_cannot_be_written_it_says_so_and_how_to_go_on() {
     assert_eq!(records.last().unwrap()["type"], "end");
 }
 
-/// What `doctor` says of the helper, this being the program beside it.
+/// What `doctor` says of the helper beside the program that lies in this folder.
 fn of_helper(folder: &Path) -> serde_json::Value {
-    let program = folder.join("tidewire");
-    fs::copy(env!("CARGO_BIN_EXE_tidewire"), &program).unwrap();
-    let output = Command::new(program).args(["doctor", "--json"]).current_dir(folder).output();
+    let output = Command::new(folder.join("tidewire"))
+        .args(["doctor", "--json"])
+        .current_dir(folder)
+        .output();
     let output = output.unwrap();
     check_code(&output, 0);
     let is_of_helper = |record: &serde_json::Value| {
@@ -56,26 +56,31 @@ fn of_helper(folder: &Path) -> serde_json::Value {
 
 #[test]
 fn the_helper_is_told_with_its_place_whether_it_may_listen_and_what_would_let_it() {
-    let folder = tempfile::tempdir().unwrap();
+    // Links, and a file that a process of its own writes: what this process has open for writing, no
+    // other test that starts a program at that moment lets be run.
+    let program = Path::new(env!("CARGO_BIN_EXE_tidewire"));
+    let folder = tempfile::tempdir_in(program.parent().unwrap()).unwrap();
+    fs::hard_link(program, folder.path().join("tidewire")).unwrap();
     let helper = folder.path().join("tidewire-tap");
     let missing = of_helper(folder.path());
     assert_eq!(missing["status"], "ok");
     assert!(missing["what"].as_str().unwrap().contains("is not there"), "{missing}");
     // As tidewire-tap ends where it may not listen: with 5.
-    fs::write(&helper, "#!/bin/sh\necho tidewire-tap: no >&2\nexit 5\n").unwrap();
-    fs::set_permissions(&helper, fs::Permissions::from_mode(0o755)).unwrap();
+    let script = r#"printf '\043!/bin/sh\necho no >&2\nexit 5\n' > "$1"; chmod 755 "$1""#;
+    let written = Command::new("sh").args(["-c", script, "sh"]).arg(&helper).status().unwrap();
+    assert!(written.success());
     let told = of_helper(folder.path());
     assert_eq!(told["status"], "warn", "{told}");
     let fix = told["fix"].as_str().unwrap();
     assert!(fix.starts_with("sudo setcap cap_net_raw=ep /"), "{fix}");
     assert!(fix.ends_with("/tidewire-tap"), "{fix}");
-    let built = Path::new(env!("CARGO_BIN_EXE_tidewire")).with_file_name("tidewire-tap");
+    let built = program.with_file_name("tidewire-tap");
     if !built.exists() || !may_listen() {
         println!("skipped: no tidewire-tap beside tidewire, or no CAP_NET_RAW to give it");
         return;
     }
     fs::remove_file(&helper).unwrap();
-    fs::copy(built, &helper).unwrap();
+    fs::hard_link(built, &helper).unwrap();
     let told = of_helper(folder.path());
     assert!(told["what"].as_str().unwrap().ends_with(" may listen"), "{told}");
 }
