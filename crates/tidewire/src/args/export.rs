@@ -17,7 +17,7 @@ pub(crate) struct Export {
     /// Write them into this folder as Apache Parquet, where tidewire is built with its feature `parquet`.
     #[arg(long, value_name = "FOLDER", conflicts_with = "screen")]
     pub(crate) parquet: Option<PathBuf>,
-    /// Write every frame into this pcapng file, with a comment of what the meter saw in it.
+    /// With --read: write every frame into this pcapng file, with a comment of what the meter saw in it.
     #[arg(long, value_name = "FILE", requires = "read", conflicts_with = "screen")]
     pub(crate) annotate: Option<PathBuf>,
     /// Write a record of each thing of note to this file as it happens, as NDJSON.

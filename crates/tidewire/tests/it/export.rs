@@ -268,6 +268,15 @@ fn what_is_malformed_or_foreign_is_told_at_its_frame_and_place() {
 }
 
 #[test]
+fn a_port_is_not_annotated_and_no_file_is_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = run_in(folder.path(), &["watch", "-i", "lo", "--annotate", "seen.pcapng"]);
+    check_code(&output, 2);
+    assert!(stderr(&output).contains("--annotate goes with --read"), "{}", stderr(&output));
+    assert!(!folder.path().join("seen.pcapng").exists());
+}
+
+#[test]
 fn an_annotated_capture_never_takes_the_place_of_what_is_read() {
     let folder = tempfile::tempdir().unwrap();
     let octets = capture(&[(0, data(0))]);

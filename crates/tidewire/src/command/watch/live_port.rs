@@ -12,11 +12,9 @@ use crate::stream::Recorder;
 use bench::scenario::Span;
 use core::time::Duration;
 use live::clock::{self, Correlation};
-use wire::capture::Record;
+use wire::capture::{Record, SNAP_OCTETS};
 use wire::filter::Filter;
 
-/// Enough for every header there is; the meter keeps no user data.
-const SNAP_OCTETS: usize = 256;
 /// How long to wait for a frame before looking up.
 const LOOK_UP: Duration = Duration::from_millis(100);
 /// By how much a frame may be older than the moment it is taken from a port that was silent.
@@ -95,7 +93,8 @@ pub(super) fn meter(
     Ok(heard)
 }
 
-/// Listens on the interface that is asked for.
+/// Listens on the interface that is asked for. Frames are looked at whole: a segment of TCP may hold many
+/// TPKTs, and a checksum speaks of every octet. The meter keeps no user data.
 pub(super) fn open(port: &Port, filter: Filter) -> Result<Listener, Failure> {
     let Port { interface, by_helper } = port;
     let by_helper = *by_helper;

@@ -32,6 +32,10 @@ use live_port::Port;
 
 pub(crate) fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
     let listen = listen(&watch.source)?;
+    if watch.source.read.is_empty() && watch.export.annotate.is_some() {
+        let failure = Failure::usage("--annotate goes with --read: of a port no user data is kept");
+        return Err(failure.with_fix("tidewire capture, and watch --read what it wrote").into());
+    }
     if let Some(far) = &watch.far {
         let [near] = &watch.source.read[..] else {
             return Err(Failure::usage("--far goes with one capture behind --read").into());
