@@ -71,6 +71,8 @@ impl Connection {
 
     /// The third part of the handshake has done what it does: what the user handed over since it accepted
     /// goes out, expedited data first.
+    #[cold]
+    #[inline(never)]
     pub(in crate::tp4) fn begin(&mut self, cx: &mut Context<'_>) {
         self.send_expedited(cx);
         self.transmit(cx);
