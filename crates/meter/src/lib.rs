@@ -15,6 +15,8 @@
 #![forbid(unsafe_code)]
 
 pub mod delay;
+#[cfg(test)]
+mod draw;
 mod host;
 mod interval;
 pub mod measure;

@@ -207,22 +207,11 @@ impl Streams {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::draw::Draw;
     use crate::{Meter, Settings};
     use core::time::Duration;
     use wire::addr::Mac;
     use wire::{ipv4, mac};
-
-    /// Numbers from a seed, evenly spread (xorshift).
-    struct Draw(u64);
-
-    impl Draw {
-        fn below(&mut self, bound: u64) -> u32 {
-            self.0 ^= self.0 << 13;
-            self.0 ^= self.0 >> 7;
-            self.0 ^= self.0 << 17;
-            (self.0 % bound) as u32
-        }
-    }
 
     /// One end of a stream: its host, and the number of its next octet.
     #[derive(Clone, Copy)]

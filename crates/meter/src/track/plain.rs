@@ -303,22 +303,11 @@ impl Tracker {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::draw::Draw;
     use crate::oddity::Class;
     use crate::{Meter, Settings};
     use core::time::Duration;
     use wire::tp::seal;
-
-    /// Numbers from a seed, evenly spread (xorshift).
-    struct Draw(u64);
-
-    impl Draw {
-        fn below(&mut self, bound: u64) -> u8 {
-            self.0 ^= self.0 << 13;
-            self.0 ^= self.0 >> 7;
-            self.0 ^= self.0 << 17;
-            (self.0 % bound) as u8
-        }
-    }
 
     fn frame(from: u32, to: u32, nsdu: &[u8], pad: usize) -> Vec<u8> {
         let length = (nsdu.len() + 4) as u16;
@@ -332,12 +321,12 @@ mod tests {
 
     /// A TPDU of one of six connections, three of each format: mostly a DT or AK that fits.
     fn tpdu(draw: &mut Draw, numbers: &mut [[u32; 2]; 6]) -> (usize, u8, Vec<u8>) {
-        let (which, side) = (usize::from(draw.below(6)), draw.below(2));
+        let (which, side) = (usize::from(draw.octet_below(6)), draw.octet_below(2));
         let reference = [which as u8 + 1, side + 1];
         let extended = which >= 3;
         let option = if extended { 0x42 } else { 0x40 };
         let [_, high, low] = [0, reference[0], 1 - side + 1];
-        let header = match draw.below(60) {
+        let header = match draw.octet_below(60) {
             0 => vec![6, 0xE8, 0, 0, reference[0], 1, option],
             1 => vec![6, 0xD8, reference[0], 1, reference[0], 2, option],
             2 => vec![6, 0x80, high, low, reference[0], reference[1], 0],
@@ -363,22 +352,22 @@ mod tests {
                 header
             }
         };
-        let with_checksum = draw.below(3) == 0;
+        let with_checksum = draw.octet_below(3) == 0;
         let mut octets = header;
         if with_checksum {
             octets.extend([0xC3, 2, 0, 0]);
         }
         octets[0] = octets.len() as u8 - 1;
         if octets[1] & 0xF0 == 0xF0 {
-            octets.extend((0..draw.below(200)).map(|octet| octet ^ 0x5A));
+            octets.extend((0..draw.octet_below(200)).map(|octet| octet ^ 0x5A));
         }
         if with_checksum {
             let header_octets = usize::from(octets[0]) + 1;
             seal(&mut octets, header_octets - 2, &[]);
         }
-        if draw.below(40) == 0 {
-            let place = usize::from(draw.below(octets.len() as u64));
-            octets[place] ^= 1 << draw.below(8);
+        if draw.octet_below(40) == 0 {
+            let place = usize::from(draw.below(octets.len() as u64) as u8);
+            octets[place] ^= 1 << draw.octet_below(8);
         }
         (which, side, octets)
     }
@@ -404,15 +393,15 @@ mod tests {
         let (mut nanos, mut plain) = (0, 0);
         for _ in 0..60_000 {
             let (which, side, mut nsdu) = tpdu(&mut draw, &mut numbers);
-            if draw.below(30) == 0 {
+            if draw.octet_below(30) == 0 {
                 nsdu.extend(tpdu(&mut draw, &mut numbers).2);
             }
             let (asker, answerer) = (which as u32 / 2, 10);
             let (from, to) = if side == 0 { (asker, answerer) } else { (answerer, asker) };
-            let octets = frame(from, to, &nsdu, usize::from(draw.below(9)));
-            let cut = if draw.below(50) == 0 { usize::from(draw.below(9)) } else { 0 };
+            let octets = frame(from, to, &nsdu, usize::from(draw.octet_below(9)));
+            let cut = if draw.octet_below(50) == 0 { usize::from(draw.octet_below(9)) } else { 0 };
             let captured = &octets[..octets.len() - cut];
-            nanos += if draw.below(250) == 0 { 900_000_000 } else { 100_000 };
+            nanos += if draw.octet_below(250) == 0 { 900_000_000 } else { 100_000 };
             let at = Instant::from_nanos(nanos);
             plain += usize::from(Plain::of(Link::Ethernet, captured).is_some());
             ours.observe(at, Link::Ethernet, captured, octets.len());

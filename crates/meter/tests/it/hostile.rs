@@ -1,26 +1,11 @@
 //! Frames that are damaged, cut or made up: the meter counts them and stays consistent.
 
+use crate::Draws;
 use core::time::Duration;
 use meter::{Meter, Report, Settings};
 use wire::addr::Mac;
 use wire::dissect::Link;
 use wire::time::Instant;
-
-/// SplitMix64.
-struct Draws(u64);
-
-impl Draws {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        usize::try_from((z ^ (z >> 31)) % bound as u64).unwrap()
-    }
-
-    fn octet(&mut self) -> u8 {
-        u8::try_from(self.below(256)).unwrap()
-    }
-}
 
 /// A frame among few stations and references, mostly well formed.
 fn frame(draws: &mut Draws) -> Vec<u8> {

@@ -11,3 +11,19 @@ mod ncc84;
 mod reassembler;
 mod remarks;
 mod streams;
+
+/// SplitMix64.
+struct Draws(u64);
+
+impl Draws {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        usize::try_from((z ^ (z >> 31)) % bound as u64).unwrap()
+    }
+
+    fn octet(&mut self) -> u8 {
+        u8::try_from(self.below(256)).unwrap()
+    }
+}

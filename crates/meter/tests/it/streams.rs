@@ -1,22 +1,11 @@
 //! TCP streams in every state a network can leave them in: the TPDUs in them count once.
 
+use crate::Draws;
 use crate::{entry, reassembler};
 use core::time::Duration;
 use meter::{Meter, Report, Settings};
 use wire::dissect::Link;
 use wire::time::Instant;
-
-/// SplitMix64.
-struct Draws(u64);
-
-impl Draws {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        usize::try_from((z ^ (z >> 31)) % bound as u64).unwrap()
-    }
-}
 
 /// So many DTs of class 0 in their packets, of 0 to 299 octets, every third of which goes on.
 fn stream(draws: &mut Draws, dts: usize) -> Vec<u8> {
