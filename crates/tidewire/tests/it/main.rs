@@ -18,6 +18,7 @@ mod export;
 mod help;
 mod iso_tcp;
 mod layers;
+mod long_segments;
 mod metrics;
 mod monitor;
 mod peers;
