@@ -252,6 +252,11 @@ impl Intervals {
         Some(report)
     }
 
+    /// The latest time heard of.
+    pub(crate) fn last(&self) -> Option<Instant> {
+        self.current.map(|current| current.last)
+    }
+
     /// When the first interval begins, once that is known.
     pub(crate) const fn began(&self) -> Option<Instant> {
         self.origin

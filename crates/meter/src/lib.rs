@@ -105,6 +105,8 @@ pub struct Meter {
     streams: Streams,
     tracker: Tracker,
     intervals: Intervals,
+    /// The latest time it heard of, once nothing comes any more.
+    until: Option<Instant>,
 }
 
 impl Meter {
@@ -119,6 +121,7 @@ impl Meter {
             streams: Streams::new(maximum_connections, silence, seed),
             tracker: Tracker::new(maximum_connections, silence, hosts, seed),
             intervals: Intervals::new(interval, origin, channel, bounds_octets),
+            until: None,
         }
     }
 
@@ -254,6 +257,8 @@ impl Meter {
     pub fn finish(&mut self) -> Report {
         self.reassembly.finish(self.intervals.oddities());
         self.streams.finish(&mut self.tracker, &mut self.intervals.sink());
+        self.until = self.intervals.last();
+        self.tracker.finish(self.until.unwrap_or_default(), &mut self.intervals.sink());
         self.settle();
         self.intervals.finish()
     }
@@ -271,9 +276,16 @@ impl Meter {
         self.tracker.connections()
     }
 
-    /// Each connection that is being followed, those that ended lately included, as it is now.
+    /// Each connection that is being followed, those that ended lately included, as it is at the latest time
+    /// heard of: a window that is closed counts until then.
     pub fn each_connection(&self) -> impl Iterator<Item = Connection> {
-        self.tracker.known()
+        self.tracker.known(self.last().unwrap_or_default())
+    }
+
+    /// The latest time it heard of; none before the first.
+    #[must_use]
+    pub fn last(&self) -> Option<Instant> {
+        self.until.or_else(|| self.intervals.last())
     }
 
     /// Each connection that was heard or came to a state since, or whose window is closed, as it is at

@@ -30,6 +30,8 @@ pub enum Sight {
     Step(Step),
     /// A time that passed between two things.
     Span(Between, Duration),
+    /// A receiver stopped giving credit.
+    WindowClosed,
 }
 
 /// The times that are measured.
@@ -47,7 +49,7 @@ pub enum Between {
     CallerHandshake,
     /// Octets of a TCP stream and the first ACK that covers them.
     RoundTrip,
-    /// A window that was closed and its opening.
+    /// A window that was closed and its opening, or the end of its connection or of what is metered.
     ClosedWindow,
 }
 

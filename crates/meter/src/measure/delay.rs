@@ -9,7 +9,8 @@
 //! of the requester since the last reply; of more the pairs cannot be told. The requester is the side
 //! that sent the CR, or else whose TSDU was seen first. A round trip of a TCP stream is taken of one
 //! segment at a time, and of none that was sent again; delayed ACKs are in it. A window that is still
-//! closed when its connection ends counts until then.
+//! closed when its connection ends, or is forgotten, or metering ends, counts until then: what a receiver
+//! would have done later is not known.
 
 use super::{Measure, Values};
 use crate::sight::{Between, Sight};

@@ -86,6 +86,7 @@ impl Measures {
             Sight::Segment(_) => self.streams.observe(sight),
             Sight::Step(_) => self.traffic.connections.observe(sight),
             Sight::Span(..) => self.delays.observe(sight),
+            Sight::WindowClosed => {}
             Sight::Tpdu(tpdu) => self.traffic.observe(tpdu),
         }
     }

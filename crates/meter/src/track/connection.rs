@@ -100,6 +100,15 @@ pub(super) struct Rare {
     closings: u64,
 }
 
+/// What becomes of a window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Turn {
+    /// It was open.
+    Closed,
+    /// It was closed for so long.
+    Opened(Duration),
+}
+
 /// How long the DTs of a side waited for their AKs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AckDelays {
@@ -188,19 +197,21 @@ impl Sender {
         End { host: self.host, port: self.port }
     }
 
-    /// Notes whether the peer lets it send; how long it did not, where it does again.
-    pub(super) fn window(&mut self, at: Instant, is_closed: bool) -> Option<Duration> {
+    /// Notes whether the peer lets it send; what that changes.
+    pub(super) fn window(&mut self, at: Instant, is_closed: bool) -> Option<Turn> {
         if is_closed {
             let rare = self.rare.get_or_insert_default();
-            if rare.closed_since.replace(rare.closed_since.unwrap_or(at)).is_none() {
-                rare.closings += 1;
+            if rare.closed_since.is_some() {
+                return None;
             }
-            return None;
+            rare.closed_since = Some(at);
+            rare.closings += 1;
+            return Some(Turn::Closed);
         }
         let rare = self.rare.as_mut()?;
         let closed = at.since(rare.closed_since.take()?);
         rare.closed_nanos = rare.closed_nanos.saturating_add(wire::time::nanos(closed));
-        Some(closed)
+        Some(Turn::Opened(closed))
     }
 
     /// Since when its peer gives it no credit; none while it gives some.
@@ -499,6 +510,21 @@ impl Connection {
             None => !self.is_by_network(),
             Some(class) => class.class > 1 && !class.without_flow_control,
         }
+    }
+
+    /// How long the windows that are closed have been so.
+    pub(super) fn closed_for(&self, now: Instant) -> impl Iterator<Item = Duration> {
+        let since = self.senders.each_ref().map(Sender::closed_since);
+        since.into_iter().flatten().map(move |since| now.since(since))
+    }
+
+    /// No window of it matters any more; how long those that were closed had been so.
+    pub(super) fn end_windows(&mut self, at: Instant) -> impl Iterator<Item = Duration> {
+        let turns = self.senders.each_mut().map(|sender| sender.window(at, false));
+        turns.into_iter().flatten().filter_map(|turn| match turn {
+            Turn::Closed => None,
+            Turn::Opened(closed) => Some(closed),
+        })
     }
 
     /// Notes that it came to a state.

@@ -120,12 +120,19 @@ impl Tracker {
         self.table.count()
     }
 
-    /// Each connection that is known, in the order of their places.
-    pub(crate) fn known(&self) -> impl Iterator<Item = Known> {
+    /// Each connection that is known, in the order of their places, as it is at `now`.
+    pub(crate) fn known(&self, now: Instant) -> impl Iterator<Item = Known> {
         self.table
             .slab
             .iter()
-            .map(|(connection, last)| Known::of(connection, last, last, &self.hosts))
+            .map(move |(connection, last)| Known::of(connection, last, now, &self.hosts))
+    }
+
+    /// Nothing comes after `now`: counts the windows that are closed until then.
+    pub(crate) fn finish(&self, now: Instant, sink: &mut Sink<'_>) {
+        for (connection, _) in self.table.slab.iter() {
+            connection.closed_for(now).for_each(|closed| sink.closed_window(closed));
+        }
     }
 
     /// Each connection that was heard or came to a state since, or whose window is closed, as it is at
@@ -200,7 +207,7 @@ impl Tracker {
         let from = match pdu {
             Pdu::Cr(cr) => self.request(passage, cr, raw.octets, (&mut tpdu, sink)),
             Pdu::Cc(cc) => self.confirm(passage, cc, found, (&mut tpdu, sink)),
-            Pdu::Dr(dr) => self.disconnect(passage, dr, found, &mut tpdu),
+            Pdu::Dr(dr) => self.disconnect(passage, dr, found, (&mut tpdu, sink)),
             Pdu::Dc(dc) => self.confirm_disconnect(passage, dc, found, &mut tpdu),
             Pdu::Rj(_) | Pdu::Er(_) => self.hear(passage, raw.kind, found),
             Pdu::Dt(_) | Pdu::Ed(_) | Pdu::Ak(_) | Pdu::Ea(_) => {
@@ -276,6 +283,7 @@ impl Tracker {
             Step::Ended(ending)
         };
         connection.enter(State::Closed, at);
+        connection.end_windows(at).for_each(|closed| sink.closed_window(closed));
         sink.step(step);
     }
 
@@ -295,11 +303,12 @@ impl Tracker {
                 sink.oddities.count(Class::Transport, "connection fell silent");
                 sink.step(Step::Silent);
             }
-            self.forget(&connection, heard);
+            self.forget(&connection, heard, sink);
         }
     }
 
-    fn forget(&mut self, connection: &Connection, last: Instant) {
+    fn forget(&mut self, connection: &Connection, last: Instant, sink: &mut Sink<'_>) {
+        connection.closed_for(last).for_each(|closed| sink.closed_window(closed));
         if self.forgotten.len() >= MAXIMUM_FORGOTTEN {
             self.forgotten.pop_front();
         }
@@ -315,7 +324,7 @@ impl Tracker {
             if nth == 0 && is_full && !forgotten.state.is_over() {
                 sink.oddities.count(Class::Meter, "connection forgotten for want of room");
             }
-            self.forget(forgotten, at);
+            self.forget(forgotten, at, sink);
         }
         place
     }
@@ -420,12 +429,15 @@ impl Tracker {
         let connection = self.table.get(place);
         let set_up = connection.confirm(at, cc.source_reference, cc.credit, cc.class);
         connection.recognise(user::of_connect(cc, &[]));
+        for _ in connection.closed_for(at) {
+            sink.witness(|| Sight::WindowClosed);
+        }
         if let Some(set_up) = set_up {
             sink.span(Between::SetUp, set_up);
         }
         for side in [0, 1] {
             if let Some(forgotten) = self.table.bind(place, side, &self.hosts) {
-                self.forget(&forgotten, at);
+                self.forget(&forgotten, at, sink);
             }
         }
         tpdu.step = Some(Step::Established);
@@ -437,7 +449,7 @@ impl Tracker {
         passage: Passage,
         dr: &Disconnect<'_>,
         found: Option<Found>,
-        tpdu: &mut Tpdu,
+        (tpdu, sink): (&mut Tpdu, &mut Sink<'_>),
     ) -> Option<Found> {
         let by_sender = self.by_sender(passage, dr.source_reference);
         let mut first: Option<Found> = None;
@@ -463,6 +475,7 @@ impl Tracker {
                 connection.ending = Some(ending);
             }
             connection.enter(State::Closing, passage.at);
+            connection.end_windows(passage.at).for_each(|closed| sink.closed_window(closed));
             if first.is_none() {
                 (tpdu.retransmitted, tpdu.step) = (retransmitted, step);
             }

@@ -30,6 +30,8 @@ pub struct Connection {
     pub ending: Option<Ending>,
     /// When a TPDU of it was seen last.
     pub last: Instant,
+    /// Until when this is so: a window that is closed counts until then.
+    pub until: Instant,
     /// Who seems to be above.
     pub user: User,
     /// How sure that is.
@@ -57,6 +59,7 @@ impl Connection {
             history: known.history(),
             ending: known.ending,
             last,
+            until: now,
             user: known.user,
             confidence: known.confidence,
         }

@@ -21,6 +21,11 @@ impl Sink<'_> {
         self.witness(|| Sight::Span(between, span));
     }
 
+    /// A window was closed for so long.
+    pub(crate) fn closed_window(&mut self, closed: Duration) {
+        self.span(Between::ClosedWindow, closed);
+    }
+
     pub(crate) fn step(&mut self, step: Step) {
         self.measures.observe(&Sight::Step(step));
         self.witness(|| Sight::Step(step));

@@ -1,11 +1,11 @@
 //! TPDUs of data transfer: what a DT, an AK, an ED or an EA means to its connection.
 
 use super::Sink;
-use super::connection::{Connection, Sender, Side, other};
+use super::connection::{Connection, Sender, Side, Turn, other};
 use super::data::Arrival;
 use super::tsdu::Stretch;
 use crate::oddity::{Class, Oddities};
-use crate::sight::{Between, Role, Tpdu};
+use crate::sight::{Between, Role, Sight, Tpdu};
 use crate::user;
 use wire::time::Instant;
 use wire::tp::{Acknowledgement, Format, Parameter, Pdu};
@@ -166,7 +166,8 @@ pub(super) fn told(
     ak: &Told,
     sink: &mut Sink<'_>,
 ) -> Role {
-    let has_flow_control = connection.has_flow_control();
+    // Once a connection is over nobody waits for credit.
+    let has_windows = connection.has_flow_control() && !connection.state.is_over();
     let [first, second] = &mut connection.senders;
     let (sender, peer) = if side == 0 { (first, second) } else { (second, first) };
     let role = sender.acknowledgements.arrive(format, ak.next, ak.credit, ak.more);
@@ -178,10 +179,12 @@ pub(super) fn told(
             sink.span(Between::Acknowledgement, span);
         });
     }
-    if has_flow_control && matches!(role, Role::Acknowledging | Role::Crediting) {
+    if has_windows && matches!(role, Role::Acknowledging | Role::Crediting) {
         let is_closed = sender.acknowledgements.grant().is_some_and(|grant| grant.credit == 0);
-        if let Some(closed) = peer.window(at, is_closed) {
-            sink.span(Between::ClosedWindow, closed);
+        match peer.window(at, is_closed) {
+            Some(Turn::Opened(closed)) => sink.span(Between::ClosedWindow, closed),
+            Some(Turn::Closed) => sink.witness(|| Sight::WindowClosed),
+            None => {}
         }
     }
     role

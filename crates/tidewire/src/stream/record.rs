@@ -188,6 +188,9 @@ pub(crate) struct Identity {
     pub(crate) closing_ns: Option<u64>,
     pub(crate) closed_ns: Option<u64>,
     pub(crate) last_ns: u64,
+    /// Until when this is so: a window that is closed counts until then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) until_ns: Option<u64>,
 }
 
 impl Identity {
@@ -399,6 +402,7 @@ pub(crate) const fn ending_name(ending: Ending) -> &'static str {
 fn identity(connection: &meter::Connection) -> Identity {
     let [opening_ns, established_ns, closing_ns, closed_ns] =
         connection.history.map(|at| at.map(wire::time::Instant::as_nanos));
+    let is_closed = connection.directions.iter().any(|sent| sent.closed_since.is_some());
     Identity {
         id: connection.serial,
         ends: connection.ends.map(end_name),
@@ -413,6 +417,7 @@ fn identity(connection: &meter::Connection) -> Identity {
         closing_ns,
         closed_ns,
         last_ns: connection.last.as_nanos(),
+        until_ns: is_closed.then_some(connection.until.as_nanos()),
     }
 }
 

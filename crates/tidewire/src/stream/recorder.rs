@@ -324,6 +324,7 @@ impl Recorder {
     /// oddities of it all.
     pub(crate) fn finish(&mut self, is_cut: bool, error: Option<String>) -> Oddities {
         let cut = self.meter.under_way().filter(|_| is_cut);
+        let last = self.meter.last();
         let mut total = self.meter.finish();
         self.take_forgotten();
         if let Some(last) = cut {
@@ -337,7 +338,8 @@ impl Recorder {
                 self.items.extend(self.baseline.tell(index, &self.meter, now));
             }
         } else {
-            self.end_intervals(self.baseline.start() + self.settings.interval);
+            // What a window would have done after the last frame is not known.
+            self.end_intervals(last.unwrap_or_default());
         }
         let oddities = total.oddities.clone();
         self.items.push_back(Item::Total(Box::new(total)));

@@ -127,6 +127,7 @@ fn notes(sight: &Sight) -> Vec<Note> {
         Sight::Span(Between::ClosedWindow, span) => {
             vec![("window-opened", None, Some(nanos(*span)))]
         }
+        Sight::WindowClosed => vec![("window-closed", None, None)],
         Sight::Span(..) => Vec::new(),
         Sight::Tpdu(tpdu) => of_tpdu(tpdu),
     }

@@ -39,6 +39,7 @@ pub(super) fn sight(sight: &Sight) -> Option<String> {
         Sight::Segment(Segment { order, .. }) => order_words(*order).map(str::to_owned),
         Sight::Tpdu(seen) => Some(tpdu(seen)),
         Sight::Step(step) => Some(step_words(*step).to_owned()),
+        Sight::WindowClosed => Some("window closed".to_owned()),
         Sight::Span(between, span) => {
             Some(format!("{} {}", between_words(*between), quantity::span(nanos(*span))))
         }

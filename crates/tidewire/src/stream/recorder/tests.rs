@@ -108,7 +108,7 @@ fn intervals_of_a_connection_add_up_to_the_connection() {
                 }
             }
             assert_eq!(dts, *known.directions[side].of(wire::tp::Kind::Dt), "{}", known.serial);
-            assert!(closed >= known.directions[side].closed_window);
+            assert_eq!(closed, known.directions[side].closed_window, "{}", known.serial);
         }
         connections += 1;
     }
@@ -132,6 +132,61 @@ fn samples_hold_every_frame_once_and_tell_where_connections_stand() {
     let numbers: Vec<_> = places.iter().flat_map(|place| place.numbers).flatten().collect();
     assert!(numbers.iter().all(|at| at.acknowledged.is_none_or(|next| next <= at.sent)));
     assert!(numbers.iter().any(|at| at.allowed.is_some_and(|allowed| allowed > at.sent)));
+}
+
+/// A class 4 TPDU over LLC in a frame of Ethernet.
+fn tpdu(from: u8, to: u8, octets: &[u8]) -> Vec<u8> {
+    let length = octets.len() as u8 + 4;
+    let mut frame = vec![2, 0, 0, 0, 0, to, 2, 0, 0, 0, 0, from, 0, length, 0xFE, 0xFE, 3, 0];
+    frame.extend(octets);
+    frame
+}
+
+#[test]
+fn a_window_that_stays_closed_is_as_long_in_every_record_and_ends_with_the_capture() {
+    let interval = Duration::from_secs(10);
+    let spans = plain(Duration::from_secs(1));
+    let details = Details { top: 5 };
+    let mut recorder = Recorder::new(Settings::every(interval), spans, details);
+    let frames = [
+        (0, tpdu(1, 2, &[6, 0xE1, 0, 0, 0, 1, 0x40])),
+        (10, tpdu(2, 1, &[6, 0xD1, 0, 1, 0, 2, 0x40])),
+        (20, tpdu(1, 2, &[4, 0xF0, 0, 2, 0x80, 0xAA])),
+        // Credit 0.
+        (1_000, tpdu(2, 1, &[4, 0x60, 0, 1, 1])),
+        // Another's, the last.
+        (3_500, tpdu(3, 2, &[6, 0xE1, 0, 0, 0, 9, 0x40])),
+    ];
+    for (millis, octets) in &frames {
+        let at = Instant::from_nanos(millis * 1_000_000);
+        recorder.observe(at, Link::Ethernet, octets, octets.len());
+    }
+    recorder.finish(false, None);
+    let items: Vec<Item> = core::iter::from_fn(|| recorder.take()).collect();
+    let expected = Duration::from_millis(3_500 - 1_000);
+    let mut told = [0; 3];
+    for item in &items {
+        match item {
+            Item::Connection(known) if known.serial == 1 => {
+                assert_eq!(known.directions[0].closed_window, expected);
+                assert_eq!(known.until, Instant::from_nanos(3_500_000_000));
+                told[0] += 1;
+            }
+            Item::Total(total) => {
+                let closed = &total.measures.delays.closed_window;
+                assert_eq!((closed.count, closed.max_ns), (1, 2_500_000_000));
+                told[1] += 1;
+            }
+            _ => {}
+        }
+    }
+    let last = items.iter().rev().find_map(|item| match item {
+        Item::ConnectionInterval(told) if told.connection.serial == 1 => Some(&told.directions),
+        _ => None,
+    });
+    assert_eq!(last.unwrap()[0].closed_window, expected);
+    told[2] += 1;
+    assert_eq!(told, [1; 3]);
 }
 
 /// A recorder that was given frames of no protocol at these times, in milliseconds.
