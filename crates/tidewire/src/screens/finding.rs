@@ -151,7 +151,8 @@ impl Judge<'_> {
     fn windows(&mut self) {
         let closed = |known: &Known| known.both("closed_window_ns");
         let lived = |known: &Known| {
-            let lived = |of: &Identity| of.last_ns.saturating_sub(of.start_ns());
+            let lived =
+                |of: &Identity| of.until_ns.unwrap_or(of.last_ns).saturating_sub(of.start_ns());
             known.identity.as_ref().map_or(0, lived).max(closed(known))
         };
         let (mut longest, mut of_life, mut closings, mut now) = (0, 0.0_f64, 0, 0);
@@ -355,6 +356,22 @@ mod tests {
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(found[0].grade, grade, "{found:?}");
         assert!(found[0].text.starts_with(text), "{found:?}");
+    }
+
+    #[test]
+    fn a_window_that_is_still_closed_is_a_share_of_all_its_connection_lived() {
+        let mut model = fed(&[("dt_tpdus", 10)], &[], None, 10);
+        // Closed for 3 of 4 s, the last TPDU after 1 s.
+        let text = r#"{"type":"connection","id":1,"ends":["a","b"],"references":[1,2],"class":4,
+            "user":"unknown","confidence":"none","state":"established","ending":null,
+            "opening_ns":null,"established_ns":0,"closing_ns":null,"closed_ns":null,
+            "last_ns":1000000000,"until_ns":4000000000,"directions":[{"closed_windows":1,
+            "closed_window_ns":3000000000,"window_closed_since_ns":1000000000},{}]}"#;
+        model.take(serde_json::from_str(text).unwrap());
+        let found = findings(&model);
+        let text = "windows were closed 1 times, 1 still closed: receivers stall senders";
+        assert_eq!(found[0].text, text);
+        assert_eq!(found[0].detail.as_deref(), Some("a>b: 3.00 s closed, 75 % of its life"));
     }
 
     #[test]

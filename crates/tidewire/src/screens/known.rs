@@ -37,9 +37,16 @@ pub(super) struct Known {
     under_way: Option<[Named<u64>; 2]>,
     /// From its first TPDU to its last, once that is told.
     whole: Option<[Named<u64>; 2]>,
+    /// Since when each side was given no credit, as was told last.
+    closed_since: [Option<u64>; 2],
     pub(super) trace: VecDeque<Stand>,
     /// Whether something seems wrong with it, and its TPDUs: what decides who goes first.
     weight: (bool, u64),
+}
+
+/// Since when a side is given no credit.
+fn since(sent: &Named<u64>) -> Option<u64> {
+    sent.get("window_closed_since_ns")
 }
 
 impl Known {
@@ -51,6 +58,7 @@ impl Known {
     /// Takes an interval in.
     pub(super) fn take(&mut self, told: &ConnectionInterval, is_complete: bool) {
         self.identity = Some(told.connection.clone());
+        self.closed_since = told.directions.each_ref().map(since);
         if is_complete {
             for (done, more) in self.done.iter_mut().zip(&told.directions) {
                 sum::add(done, more);
@@ -64,6 +72,7 @@ impl Known {
     /// Takes in what it was from its first TPDU to its last.
     pub(super) fn conclude(&mut self, identity: Identity, directions: [Named<u64>; 2]) {
         self.identity = Some(identity);
+        self.closed_since = directions.each_ref().map(since);
         self.whole = Some(directions);
         self.weigh();
     }
@@ -113,10 +122,9 @@ impl Known {
         stream::sum(self.directions().iter().map(|direction| direction.count(name)))
     }
 
-    /// Since when each side has been given no credit.
-    pub(super) fn closed_since(&self) -> [Option<u64>; 2] {
-        let latest = self.under_way.as_ref().unwrap_or(&self.done);
-        latest.each_ref().map(|sent| sent.get("window_closed_since_ns"))
+    /// Since when each side has been given no credit, as was told last.
+    pub(super) const fn closed_since(&self) -> [Option<u64>; 2] {
+        self.closed_since
     }
 
     /// Takes a sample in.

@@ -109,6 +109,38 @@ fn a_connection_is_told_of_once_when_it_comes_to_a_state() {
     assert_eq!(told, ["a>b found under way"]);
 }
 
+/// A report of a connection of which a window has been closed since this time, or is open.
+fn windowed(closed_since_ns: Option<u64>) -> Record {
+    let since = closed_since_ns
+        .map_or_else(String::new, |since| format!(r#","window_closed_since_ns":{since}"#));
+    let text = format!(
+        r#"{{"type":"connection-interval","index":0,"id":1,"ends":["a","b"],
+        "references":[1,2],"class":4,"user":"unknown","confidence":"none","state":"established",
+        "ending":null,"opening_ns":null,"established_ns":1,"closing_ns":null,"closed_ns":null,
+        "last_ns":5,"directions":[{{"dt_tpdus":1{since}}},{{}}]}}"#
+    );
+    serde_json::from_str(&text).unwrap()
+}
+
+#[test]
+fn a_window_is_told_of_once_when_it_closes_and_once_when_it_opens() {
+    let mut model = Model::new(head(None));
+    let reports = [(false, Some(7)), (false, Some(7)), (true, Some(7)), (false, Some(7))];
+    for (complete, since) in reports.into_iter().chain([(false, None), (true, None)]) {
+        model.take(interval(0, complete, 1));
+        model.take(windowed(since));
+    }
+    let told: Vec<&str> = model.told().map(|event| event.text.as_str()).collect();
+    assert_eq!(
+        told,
+        [
+            "a>b found under way",
+            "b gives a no credit",
+            "b gives a credit again, after 493 ns at most"
+        ]
+    );
+}
+
 #[test]
 fn a_sample_of_very_many_connections_leaves_no_more_than_there_is_room_for() {
     let mut model = Model::new(head(Some(1)));
