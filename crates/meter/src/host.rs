@@ -4,7 +4,7 @@
 //! number. Addresses are kept up to a limit; what the hosts beyond a smaller one sent and received
 //! counts together.
 
-use crate::measure::{Alike, Places, Sizes, Sort, Traffic};
+use crate::measure::{Alike, Places, Sizes, Sort, Traffic, Waits};
 use crate::sight::Tpdu;
 use core::fmt;
 use core::hash::{BuildHasher, Hash, Hasher};
@@ -135,6 +135,13 @@ impl Counts {
     pub(crate) fn observe(&mut self, ends: [Option<HostNumber>; 2], tpdu: &Tpdu, places: Places) {
         for (way, end) in ends.into_iter().enumerate() {
             self.of(end, way).sized(tpdu, places);
+        }
+    }
+
+    /// Counts how long what went from one host to another took.
+    pub(crate) fn waited(&mut self, ends: [HostNumber; 2], waits: &Waits) {
+        for (way, end) in ends.into_iter().enumerate() {
+            self.of(Some(end), way).waits.add(waits);
         }
     }
 

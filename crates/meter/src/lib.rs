@@ -307,7 +307,7 @@ impl Meter {
     /// Each host with what it sent and received since measuring began, in the order in which they were
     /// met.
     pub fn each_host(&self) -> impl Iterator<Item = Host> {
-        self.tracker.hosts()
+        self.tracker.hosts(self.last().unwrap_or_default())
     }
 
     /// A segment; the TPDUs of its NSDU pass when the last of it does.

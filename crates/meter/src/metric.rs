@@ -3,7 +3,7 @@
 //! Each is a quotient of two measures, or of a measure and the time it took. A quotient by nothing
 //! is no number: such a metric has no value, which is not the same as zero.
 
-use crate::measure::Measures;
+use crate::measure::{Measure as _, Measures, Traffic, Transport};
 use core::time::Duration;
 use wire::units::BitRate;
 
@@ -62,6 +62,30 @@ pub fn metrics(basis: &Basis<'_>) -> [Metric; 13] {
         Metric { definition, value: definition.value(basis) }
     })
 }
+
+/// The metrics of a host, or of a side of a connection, that relate its TPDUs to each other: E_T, R_OM, R_OA,
+/// R_RD, R_RA and S_D of what it sent, but R_OM of what it sent and received, as in the paper's Tables 6
+/// and 7. The others are the channel's.
+#[must_use]
+pub fn ratios(sent: &Transport, received: &Transport) -> [Metric; 6] {
+    let of = |transport: Transport| {
+        let traffic = Traffic { transport, ..Traffic::default() };
+        Measures { traffic, ..Measures::default() }
+    };
+    let mut both = *sent;
+    both.add(received);
+    let (own, both) = (of(*sent), of(both));
+    RATIOS.map(|symbol| {
+        let place = METRICS.iter().position(|metric| metric.symbol == symbol);
+        let definition = &METRICS[place.expect("a ratio is a metric")];
+        let measures = if symbol == "R_OM" { &both } else { &own };
+        let basis = Basis { measures, length: Duration::ZERO, channel: BitRate::mbps(10) };
+        Metric { definition, value: definition.value(&basis) }
+    })
+}
+
+/// The metrics that [`ratios`] gives.
+pub const RATIOS: [&str; 6] = ["E_T", "R_OM", "R_OA", "R_RD", "R_RA", "S_D"];
 
 /// Counts as the numbers formulas take; exact up to 2^53.
 #[expect(clippy::cast_precision_loss, reason = "a count beyond 2^53 octets would take years")]

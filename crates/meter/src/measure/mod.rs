@@ -17,6 +17,7 @@ mod size;
 mod stream;
 mod transport;
 mod tsdu;
+mod wait;
 mod window;
 
 pub(crate) use alike::{Alike, Sort};
@@ -31,6 +32,7 @@ pub use size::{BOUNDS_OCTETS, NO_BOUND_OCTETS, SizeClass, Sizes};
 pub use stream::Streams;
 pub use transport::{Transport, Volume};
 pub use tsdu::Tsdus;
+pub use wait::{Times, Waits};
 pub use window::Windows;
 
 use crate::sight::{Sight, Tpdu};
@@ -150,7 +152,9 @@ impl Measures {
         let mut values: Values =
             self.table().into_iter().map(|(name, value)| (name.into(), value)).collect();
         let rows = values.len();
-        let Traffic { transport, tsdus, connections, sizes, roles, windows } = &self.traffic;
+        // The times of hosts are among those of the network.
+        let Traffic { transport, tsdus, connections, sizes, roles, windows, waits: _ } =
+            &self.traffic;
         let more = [
             self.link.values(),
             self.network.values(),
@@ -189,6 +193,8 @@ pub struct Traffic {
     pub roles: Roles,
     /// Flow control.
     pub windows: Windows,
+    /// How long things took; of hosts alone, since the network has more of it in [`Delays`].
+    pub waits: Waits,
 }
 
 impl Traffic {
@@ -208,6 +214,7 @@ impl Traffic {
             sizes: self.sizes.since(&earlier.sizes),
             roles: self.roles.since(&earlier.roles),
             windows: self.windows.since(&earlier.windows),
+            waits: self.waits.since(&earlier.waits),
         }
     }
 
@@ -219,6 +226,7 @@ impl Traffic {
         self.sizes.add(&other.sizes);
         self.roles.add(&other.roles);
         self.windows.add(&other.windows);
+        self.waits.add(&other.waits);
     }
 
     /// Takes notice of a TPDU that went this way.
@@ -247,6 +255,7 @@ impl Traffic {
             self.sizes.values(),
             self.roles.values(),
             self.windows.values(),
+            self.waits.values(),
         ];
         all.into_iter().flatten().collect()
     }

@@ -91,6 +91,12 @@ pub struct Transport {
 }
 
 impl Transport {
+    /// What is counted of each kind, in the order of [`Kind::ALL`].
+    #[must_use]
+    pub const fn of_volumes(by_kind: [Volume; Kind::ALL.len()]) -> Self {
+        Self { by_kind }
+    }
+
     /// The TPDUs of this kind.
     #[must_use]
     pub const fn of(&self, kind: Kind) -> &Volume {

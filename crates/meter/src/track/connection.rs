@@ -5,10 +5,11 @@
 
 use super::acknowledgement::AcknowledgementOrder;
 use super::data::DataOrder;
+use super::delays::DelaySum;
 use super::direction::{Direction, Numbers};
 use super::waiting::Waiting;
 use crate::host::HostNumber;
-use crate::measure::Volume;
+use crate::measure::{Times, Volume, Waits};
 use crate::sight::{Ending, Role, Tpdu};
 use crate::user::{Confidence, User};
 use core::time::Duration;
@@ -95,9 +96,8 @@ pub(super) struct Rare {
     pub(super) waiting: VecDeque<(u32, Instant)>,
     /// Since when the peer gives no credit; none while it gives some.
     closed_since: Option<Instant>,
-    closed_nanos: u64,
-    /// How often it was closed.
-    closings: u64,
+    /// How long it was closed, each time, but for the time under way.
+    closed: Times,
 }
 
 /// What becomes of a window.
@@ -107,26 +107,6 @@ pub(super) enum Turn {
     Closed,
     /// It was closed for so long.
     Opened(Duration),
-}
-
-/// How long the DTs of a side waited for their AKs.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct AckDelays {
-    total_nanos: u64,
-    count: u32,
-    /// Rounded up.
-    max_micros: u32,
-}
-
-impl AckDelays {
-    /// Notes one.
-    pub(super) fn note(&mut self, span: Duration) {
-        let nanos = wire::time::nanos(span);
-        self.count = self.count.saturating_add(1);
-        self.total_nanos = self.total_nanos.saturating_add(nanos);
-        let micros = u32::try_from(nanos.div_ceil(1_000)).unwrap_or(u32::MAX);
-        self.max_micros = self.max_micros.max(micros);
-    }
 }
 
 /// What one side sends.
@@ -149,7 +129,8 @@ pub(super) struct Sender {
     dt_data_octets: u64,
     ak_header_octets: u64,
     tsdu_octets: u64,
-    pub(super) delays: AckDelays,
+    /// How long its DTs waited for their AKs.
+    pub(super) delays: DelaySum,
     pub(super) is_within_tsdu: bool,
     pub(super) disconnect_requested: bool,
     pub(super) disconnect_confirmed: bool,
@@ -185,7 +166,7 @@ impl Sender {
             dt_data_octets: 0,
             ak_header_octets: 0,
             tsdu_octets: 0,
-            delays: AckDelays { total_nanos: 0, count: 0, max_micros: 0 },
+            delays: DelaySum::NONE,
             is_within_tsdu: false,
             disconnect_requested: false,
             disconnect_confirmed: false,
@@ -205,12 +186,11 @@ impl Sender {
                 return None;
             }
             rare.closed_since = Some(at);
-            rare.closings += 1;
             return Some(Turn::Closed);
         }
         let rare = self.rare.as_mut()?;
         let closed = at.since(rare.closed_since.take()?);
-        rare.closed_nanos = rare.closed_nanos.saturating_add(wire::time::nanos(closed));
+        rare.closed.add(&Times::one(closed));
         Some(Turn::Opened(closed))
     }
 
@@ -350,13 +330,19 @@ impl Sender {
         }
     }
 
-    /// All that is known of it, at this time, but for its numbers.
-    fn direction(&self, now: Instant) -> Direction {
+    /// How long its peer gave it no credit, each time; up to now where it still gives none.
+    pub(super) fn closed_windows(&self, now: Instant) -> Times {
+        let Some(rare) = self.rare.as_deref() else { return Times::default() };
+        let mut times = rare.closed;
+        if let Some(since) = rare.closed_since {
+            times.add(&Times::one(now.since(since)));
+        }
+        times
+    }
+
+    /// All that is known of it but for its numbers, with how long things took.
+    fn direction(&self, waits: Waits) -> Direction {
         let rare = self.rare.as_deref();
-        let closed_window = rare.map_or(Duration::ZERO, |rare| {
-            let still = rare.closed_since.map_or(Duration::ZERO, |since| now.since(since));
-            Duration::from_nanos(rare.closed_nanos) + still
-        });
         let (confirming, keeping_alive) =
             rare.map_or((0, 0), |rare| (rare.confirming, rare.keeping_alive));
         let acknowledging =
@@ -368,13 +354,9 @@ impl Sender {
             roles: [acknowledging, u64::from(self.crediting), confirming, keeping_alive],
             into_closed_window: rare.map_or(0, |rare| rare.into_closed_window),
             empty_parts: rare.map_or(0, |rare| rare.empty_parts),
-            closed_window,
-            closings: rare.map_or(0, |rare| rare.closings),
             closed_since: self.closed_since(),
             numbers: None,
-            acknowledgement_delays: u64::from(self.delays.count),
-            acknowledgement_delay_total: Duration::from_nanos(self.delays.total_nanos),
-            acknowledgement_delay_max: Duration::from_micros(self.delays.max_micros.into()),
+            waits,
         }
     }
 }
@@ -386,12 +368,14 @@ pub(super) struct Connection {
     pub(super) serial: u32,
     pub(super) senders: [Sender; 2],
     pub(super) state: State,
-    /// When it came to each state; the end of time for those it did not come to.
-    history: [Instant; 4],
+    /// When it came to the first two states; the end of time for those it did not come to.
+    opened: [Instant; 2],
+    /// When it came to the other two, likewise: kept apart, since most of a connection's life is before.
+    ended: Option<Box<[Instant; 2]>>,
     /// How numbers are written; none until the CC or the first numbered TPDU tells.
     pub(super) format: Option<Format>,
-    /// The class agreed on; none where that was not seen.
-    pub(super) class: Option<ClassOption>,
+    /// What was agreed on; none where that was not seen.
+    agreed: Option<Agreed>,
     pub(super) ending: Option<Ending>,
     /// Whether an ER was seen.
     pub(super) is_erroneous: bool,
@@ -402,6 +386,15 @@ pub(super) struct Connection {
     pub(super) turns: Turns,
     /// When the request under way ended.
     pub(super) asked: Instant,
+    /// How long replies took, whichever side asks.
+    pub(super) responses: DelaySum,
+}
+
+/// What matters of the class that the sides agreed on.
+#[derive(Clone, Copy, Debug)]
+struct Agreed {
+    class: u8,
+    has_flow_control: bool,
 }
 
 /// Requests and replies: whose turn it is.
@@ -416,6 +409,11 @@ pub(super) struct Turns {
 impl Turns {
     const fn new(requester: Option<u8>) -> Self {
         Self { requester, requests: 0 }
+    }
+
+    /// Which side asks; none while it is not known.
+    pub(super) fn requester(&self) -> Option<Side> {
+        self.requester.map(Side::from)
     }
 
     /// Takes notice that a side begins or ends a TSDU; the time since the request ended (`asked`),
@@ -447,15 +445,14 @@ impl Turns {
 
 impl Connection {
     fn new(senders: [Sender; 2], state: State, at: Instant, requester: Option<u8>) -> Self {
-        let mut history = [Instant::MAX; 4];
-        history[state as usize] = at;
-        Self {
+        let mut connection = Self {
             serial: 0,
             senders,
             state,
-            history,
+            opened: [Instant::MAX; 2],
+            ended: None,
             format: None,
-            class: None,
+            agreed: None,
             ending: None,
             is_erroneous: false,
             user: User::Unknown,
@@ -463,7 +460,10 @@ impl Connection {
             looked_at: 0,
             turns: Turns::new(requester),
             asked: Instant::MAX,
-        }
+            responses: DelaySum::NONE,
+        };
+        connection.enter(state, at);
+        connection
     }
 
     /// Asked for by a CR.
@@ -496,7 +496,7 @@ impl Connection {
             let allowed = acknowledged.map(|next| next + credit);
             Some(Numbers { sent, acknowledged, allowed })
         });
-        Direction { numbers, ..sender.direction(now) }
+        Direction { numbers, ..sender.direction(self.waits(side, now)) }
     }
 
     /// Whether DTs name it by its network connection alone.
@@ -505,11 +505,8 @@ impl Connection {
     }
 
     /// Whether receivers tell credit.
-    pub(super) const fn has_flow_control(&self) -> bool {
-        match self.class {
-            None => !self.is_by_network(),
-            Some(class) => class.class > 1 && !class.without_flow_control,
-        }
+    pub(super) fn has_flow_control(&self) -> bool {
+        self.agreed.map_or_else(|| !self.is_by_network(), |agreed| agreed.has_flow_control)
     }
 
     /// How long the windows that are closed have been so.
@@ -530,13 +527,28 @@ impl Connection {
     /// Notes that it came to a state.
     pub(super) fn enter(&mut self, state: State, at: Instant) {
         self.state = self.state.max(state);
-        let since = &mut self.history[self.state as usize];
+        let of_the_end = usize::from(self.state == State::Closed);
+        let since = match self.state {
+            State::Opening => &mut self.opened[0],
+            State::Established => &mut self.opened[1],
+            State::Closing | State::Closed => {
+                let ended = self.ended.get_or_insert_with(|| Box::new([Instant::MAX; 2]));
+                &mut ended[of_the_end]
+            }
+        };
         *since = (*since).min(at);
+    }
+
+    /// The class agreed on; none where that was not seen.
+    pub(super) fn class(&self) -> Option<u8> {
+        self.agreed.map(|agreed| agreed.class)
     }
 
     /// When it came to each state.
     pub(super) fn history(&self) -> [Option<Instant>; 4] {
-        self.history.map(|at| Some(at).filter(|at| *at != Instant::MAX))
+        let ([opening, established], ended) = (self.opened, self.ended.as_deref());
+        let [closing, closed] = ended.copied().unwrap_or([Instant::MAX; 2]);
+        [opening, established, closing, closed].map(|at| Some(at).filter(|at| *at != Instant::MAX))
     }
 
     /// Takes notice of a CC sent by side 1; how long after the CR it is, where that was seen.
@@ -554,9 +566,13 @@ impl Connection {
             // Its CR was not seen, but a CC is answered by the first DT and AK.
             requester.data = DataOrder::from_the_start();
         }
-        (self.format, self.class) = (Some(class.format()), Some(class));
+        self.format = Some(class.format());
+        self.agreed = Some(Agreed {
+            class: class.class,
+            has_flow_control: class.class > 1 && !class.without_flow_control,
+        });
         self.turns = Turns::new(Some(0));
-        let since = self.history[State::Opening as usize];
+        let [since, _] = self.opened;
         self.enter(State::Established, at);
         if self.has_flow_control() {
             let [requester, confirmer] = &mut self.senders;

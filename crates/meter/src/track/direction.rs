@@ -1,7 +1,6 @@
 //! What one side of a connection sent, spelled out for whoever asks.
 
-use crate::measure::Volume;
-use core::time::Duration;
+use crate::measure::{Transport, Volume, Waits};
 use wire::time::Instant;
 use wire::tp::Kind;
 
@@ -31,20 +30,12 @@ pub struct Direction {
     pub into_closed_window: u64,
     /// DTs that carry nothing and end nothing.
     pub empty_parts: u64,
-    /// How long its peer gave no credit.
-    pub closed_window: Duration,
-    /// How often its peer stopped giving credit.
-    pub closings: u64,
     /// Since when its peer gives no credit; none while it gives some.
     pub closed_since: Option<Instant>,
     /// Where its numbers stand; none in classes without numbers, and before the first.
     pub numbers: Option<Numbers>,
-    /// How many of its DTs were seen acknowledged.
-    pub acknowledgement_delays: u64,
-    /// How long that took, all together.
-    pub acknowledgement_delay_total: Duration,
-    /// How long that took at the most, to the next microsecond.
-    pub acknowledgement_delay_max: Duration,
+    /// How long things took, the longest to the next microsecond; how long its peer gave no credit.
+    pub waits: Waits,
 }
 
 impl Direction {
@@ -52,6 +43,12 @@ impl Direction {
     #[must_use]
     pub const fn of(&self, kind: Kind) -> &Volume {
         &self.volumes[kind as usize]
+    }
+
+    /// Its TPDUs by kind.
+    #[must_use]
+    pub const fn transport(&self) -> Transport {
+        Transport::of_volumes(self.volumes)
     }
 
     /// All TPDUs.
@@ -63,10 +60,9 @@ impl Direction {
     }
 
     /// What was counted since an earlier count of the same; its numbers and its window are as they
-    /// are now, and its longest delay that of the whole.
+    /// are now, and the longest times those of the whole.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
-        let total = self.acknowledgement_delay_total;
         Self {
             volumes: core::array::from_fn(|kind| self.volumes[kind].since(&earlier.volumes[kind])),
             tsdus: self.tsdus - earlier.tsdus,
@@ -74,14 +70,9 @@ impl Direction {
             roles: core::array::from_fn(|role| self.roles[role] - earlier.roles[role]),
             into_closed_window: self.into_closed_window - earlier.into_closed_window,
             empty_parts: self.empty_parts - earlier.empty_parts,
-            // One that is forgotten counts as closed until it was heard last, which may be before.
-            closed_window: self.closed_window.saturating_sub(earlier.closed_window),
-            closings: self.closings - earlier.closings,
             closed_since: self.closed_since,
             numbers: self.numbers,
-            acknowledgement_delays: self.acknowledgement_delays - earlier.acknowledgement_delays,
-            acknowledgement_delay_total: total.saturating_sub(earlier.acknowledgement_delay_total),
-            acknowledgement_delay_max: self.acknowledgement_delay_max,
+            waits: self.waits.since(&earlier.waits),
         }
     }
 
@@ -93,12 +84,7 @@ impl Direction {
         self.roles.iter_mut().zip(&other.roles).for_each(|(role, more)| *role += more);
         self.into_closed_window += other.into_closed_window;
         self.empty_parts += other.empty_parts;
-        self.closed_window += other.closed_window;
-        self.closings += other.closings;
         (self.closed_since, self.numbers) = (None, None);
-        self.acknowledgement_delays += other.acknowledgement_delays;
-        self.acknowledgement_delay_total += other.acknowledgement_delay_total;
-        self.acknowledgement_delay_max =
-            self.acknowledgement_delay_max.max(other.acknowledgement_delay_max);
+        self.waits.add(&other.waits);
     }
 }

@@ -20,6 +20,7 @@
 mod acknowledgement;
 mod connection;
 mod data;
+mod delays;
 mod direction;
 mod plain;
 mod remembered;
@@ -37,7 +38,7 @@ pub use report::Connection as Known;
 pub(crate) use sink::Sink;
 pub(crate) use table::Party;
 
-use crate::host::{Host, Hosts};
+use crate::host::Hosts;
 use crate::measure::Traffic;
 use crate::oddity::Class;
 use crate::sight::{Between, Ending, Sight, Step, Tpdu};
@@ -153,13 +154,6 @@ impl Tracker {
     /// The connection forgotten first that was not taken yet.
     pub(crate) fn take_forgotten(&mut self) -> Option<Known> {
         self.forgotten.pop_front()
-    }
-
-    /// Each host.
-    pub(crate) fn hosts(&self) -> impl Iterator<Item = Host> {
-        let mut counts = self.hosts.counts.clone();
-        self.remembered.tell(&mut counts, &mut Traffic::default());
-        self.hosts.iter(counts)
     }
 
     /// Counts all TPDUs that were added up and not counted yet, `all` being those of the network.
@@ -309,6 +303,7 @@ impl Tracker {
 
     fn forget(&mut self, connection: &Connection, last: Instant, sink: &mut Sink<'_>) {
         connection.closed_for(last).for_each(|closed| sink.closed_window(closed));
+        self.keep_delays(connection, last);
         if self.forgotten.len() >= MAXIMUM_FORGOTTEN {
             self.forgotten.pop_front();
         }

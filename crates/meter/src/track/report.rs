@@ -54,7 +54,7 @@ impl Connection {
             }),
             references: [0, 1].map(|side: usize| named(known.senders[side].reference)),
             directions: [0, 1].map(|side: usize| known.direction(side, now)),
-            class: known.class.map(|class| class.class),
+            class: known.class(),
             state: known.state,
             history: known.history(),
             ending: known.ending,

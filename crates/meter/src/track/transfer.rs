@@ -122,6 +122,7 @@ fn passed(
     let begins = !sender.is_within_tsdu;
     sender.is_within_tsdu = !ends;
     if let Some(span) = connection.turns.pass(&mut connection.asked, (at, side), begins, ends) {
+        connection.responses.note(span);
         sink.span(Between::Response, span);
     }
     if begins && connection.looked_at < LOOKED_AT {

@@ -9,9 +9,12 @@
 //!
 //! `measures` lists the values that matter to the case; `oddities` lists all there are. `hosts` lists,
 //! for hosts by address, values of what they sent and received; `connections`, for connections by
-//! their ends, what is known of them and values of what went there and back.
+//! their ends, what is known of them and values of what went there and back. Each of these may have
+//! `metrics`, each the quotient of its formula. In a case with `whole = true` they list every value there
+//! is, and none where there is none is zero.
 
 use core::time::Duration;
+use meter::metric::{Metric, ratios};
 use meter::{Connection, Direction, Host, Meter, Settings};
 use std::collections::BTreeMap;
 use std::fs;
@@ -98,14 +101,36 @@ fn numbers(case: &Table, table: &str) -> BTreeMap<String, u64> {
         .collect()
 }
 
-/// Holds values against those that a case expects.
+/// Holds values against those that a case expects; if `whole`, those that it does not list are zero.
 #[track_caller]
-fn compare(what: &str, expected: Option<&Value>, values: &BTreeMap<String, u64>) {
-    let expected = expected.and_then(|value| value.as_table()).into_iter().flatten();
-    for (name, value) in expected {
+fn compare(what: &str, expected: Option<&Value>, values: &BTreeMap<String, u64>, whole: bool) {
+    let expected = expected.and_then(|value| value.as_table());
+    for (name, value) in expected.into_iter().flatten().filter(|(name, _)| *name != "metrics") {
         let value = u64::try_from(value.as_integer().unwrap()).unwrap();
         assert_eq!(values.get(name), Some(&value), "{what}: {name}");
     }
+    let is_listed = |name: &str| expected.is_some_and(|expected| expected.contains_key(name));
+    let more: Vec<_> =
+        values.iter().filter(|(name, value)| **value > 0 && !is_listed(name)).collect();
+    assert!(!whole || more.is_empty(), "{what}: not listed: {more:?}");
+}
+
+/// Holds metrics against the quotients that a case expects: all there are, where it has any.
+#[track_caller]
+fn compare_metrics(what: &str, expected: Option<&Value>, metrics: &[Metric]) {
+    let Some(expected) = expected.and_then(|expected| expected.as_table()) else { return };
+    assert_eq!(expected.len(), metrics.len(), "{what}: metrics");
+    for metric in metrics {
+        let symbol = metric.definition.symbol;
+        let (dividend, divisor) = expected[symbol].as_str().unwrap().split_once('/').unwrap();
+        let [dividend, divisor] = [dividend, divisor].map(|text| text.parse::<f64>().unwrap());
+        let quotient = (divisor > 0.0).then(|| dividend / divisor);
+        assert_eq!(metric.value, quotient, "{what}: {symbol}");
+    }
+}
+
+fn is_whole(case: &Table) -> bool {
+    case.get("whole").and_then(|whole| whole.as_bool()).unwrap_or(false)
 }
 
 fn owned(values: Vec<(std::borrow::Cow<'static, str>, u64)>) -> BTreeMap<String, u64> {
@@ -118,9 +143,12 @@ fn hosts(file: &str, case: &Table, meter: &Meter) {
         meter.each_host().map(|host| (host.address.unwrap().to_string(), host)).collect();
     for (address, values) in expected {
         let host = found.get(address).unwrap_or_else(|| panic!("{file}: {:?}", found.keys()));
-        compare(&format!("{file}: {address} sent"), values.get("sent"), &owned(host.sent.values()));
-        let received = owned(host.received.values());
-        compare(&format!("{file}: {address} received"), values.get("received"), &received);
+        let (sent, received) = (owned(host.sent.values()), owned(host.received.values()));
+        let (whole, what) = (is_whole(case), format!("{file}: {address}"));
+        compare(&format!("{what} sent"), values.get("sent"), &sent, whole);
+        compare(&format!("{what} received"), values.get("received"), &received, whole);
+        let metrics = ratios(&host.sent.transport, &host.received.transport);
+        compare_metrics(&what, values.get("metrics"), &metrics);
     }
 }
 
@@ -134,7 +162,6 @@ fn direction(direction: &Direction) -> BTreeMap<String, u64> {
         values.insert(format!("{kind}_information_octets"), volume.information_octets);
         values.insert(format!("{kind}_retransmissions"), volume.retransmissions);
     }
-    let millis = |span: Duration| u64::try_from(span.as_millis()).unwrap();
     let [acknowledging, crediting, confirming, keeping_alive] = direction.roles;
     for (name, value) in [
         ("tsdus", direction.tsdus),
@@ -145,13 +172,10 @@ fn direction(direction: &Direction) -> BTreeMap<String, u64> {
         ("keeping_alive", keeping_alive),
         ("into_closed_window", direction.into_closed_window),
         ("empty_parts", direction.empty_parts),
-        ("closed_window_ms", millis(direction.closed_window)),
-        ("ack_delays", direction.acknowledgement_delays),
-        ("ack_delay_total_ms", millis(direction.acknowledgement_delay_total)),
-        ("ack_delay_max_ms", millis(direction.acknowledgement_delay_max)),
     ] {
         values.insert(name.to_owned(), value);
     }
+    values.extend(owned(direction.waits.values()));
     values
 }
 
@@ -190,8 +214,16 @@ fn connections(file: &str, case: &Table, meter: &Meter) {
             }
         }
         let [there, back] = [0, 1].map(|side: usize| direction(&connection.directions[side]));
-        compare(&format!("{file}: {ends}, there"), values.get("there"), &there);
-        compare(&format!("{file}: {ends}, back"), values.get("back"), &back);
+        let whole = is_whole(case);
+        let ways = [("there", there), ("back", back)];
+        let transports = connection.directions.each_ref().map(Direction::transport);
+        for (side, (way, found)) in ways.iter().enumerate() {
+            let (what, expected) = (format!("{file}: {ends}, {way}"), values.get(way));
+            compare(&what, expected, found, whole);
+            let metrics = ratios(&transports[side], &transports[1 - side]);
+            let expected = expected.and_then(|expected| expected.get("metrics"));
+            compare_metrics(&what, expected, &metrics);
+        }
     }
 }
 
@@ -212,12 +244,9 @@ fn check(file: &str) {
         meter.observe(at, Link::Ethernet, captured, octets.len());
     }
     let total = meter.finish();
-    let values = total.measures.values();
-    let values: BTreeMap<&str, u64> = values.iter().map(|(n, v)| (n.as_ref(), *v)).collect();
-    for (name, expected) in numbers(&case, "measures") {
-        let measured = values.get(name.as_str());
-        assert_eq!(measured, Some(&expected), "{file}: {name}");
-    }
+    let values = owned(total.measures.values());
+    compare(file, case.get("measures"), &values, is_whole(&case));
+    compare_metrics(file, case.get("metrics"), &total.metrics);
     let oddities: BTreeMap<String, u64> = total
         .oddities
         .iter()

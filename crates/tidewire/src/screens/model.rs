@@ -93,7 +93,7 @@ impl Model {
                 }
             }
             Record::Connection(whole) => {
-                let crate::stream::Connection { connection, directions } = *whole;
+                let crate::stream::Connection { connection, directions, .. } = *whole;
                 self.events.connection(self.connections.get(&connection.id), &connection);
                 let known = self.connections.entry(connection.id).or_default();
                 known.conclude(connection, directions);

@@ -52,7 +52,7 @@ fn tpdus(directions: &[Direction; 2]) -> u64 {
 fn is_something((connection, directions): &Done, since: Instant) -> bool {
     tpdus(directions) > 0
         || connection.history.iter().flatten().any(|at| *at >= since)
-        || directions.iter().any(|direction| !direction.closed_window.is_zero())
+        || directions.iter().any(|direction| direction.waits.closed_window.total_ns > 0)
 }
 
 impl Baseline {

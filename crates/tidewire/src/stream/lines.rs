@@ -93,6 +93,7 @@ impl Lines {
         if !self.hosts.is_empty() {
             lines.push(format!("\n{}", self.hosts.table()));
             lines.push(format!("\n{}", self.busiest.table()));
+            lines.extend(self.busiest.waits().map(|table| format!("\n{table}")));
         }
         if end.frames == 0 && end.error.is_some() {
             // There was nothing to meter, and the error says why.

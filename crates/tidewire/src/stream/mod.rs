@@ -32,7 +32,7 @@ pub(crate) use named::{Named, sum};
 pub(crate) use read::Reader;
 pub(crate) use record::{
     Connection, ConnectionInterval, End, Head, Host, HostInterval, Identity, Interval, Place,
-    Record, Sample, Total, end_name, ending_name, ends_name,
+    Record, Sample, Total, end_name, ending_name, ends_name, waits,
 };
 pub(crate) use recorder::{Details, Recorder, Spans};
 pub(crate) use subset::Subset;

@@ -5,8 +5,8 @@
 
 use super::item::{self, Item};
 use super::{Collection, Named, SCHEMA, Subset};
-use meter::measure::{Traffic, Values, Volume};
-use meter::metric::Metric;
+use meter::measure::{Traffic, Transport, Values, Volume, Waits};
+use meter::metric::{Metric, ratios};
 use meter::oddity::{self, Oddities};
 use meter::sight::Ending;
 use meter::{Address, Report, Settings};
@@ -126,7 +126,7 @@ pub(crate) struct Interval {
 }
 
 /// A host in an interval.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) struct HostInterval {
     pub(crate) index: Option<u64>,
     /// None of the rest.
@@ -134,16 +134,22 @@ pub(crate) struct HostInterval {
     pub(crate) hosts: u64,
     pub(crate) sent: Named<u64>,
     pub(crate) received: Named<u64>,
+    /// Of what it sent, R_OM of both; empty in older streams.
+    #[serde(default)]
+    pub(crate) metrics: Named<Option<f64>>,
 }
 
 /// A connection in an interval.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) struct ConnectionInterval {
     pub(crate) index: Option<u64>,
     /// Who it is and how far it has come.
     #[serde(flatten)]
     pub(crate) connection: Identity,
     pub(crate) directions: [Direction; 2],
+    /// Of what each side sent, R_OM of both; empty in older streams.
+    #[serde(default)]
+    pub(crate) metrics: [Named<Option<f64>>; 2],
 }
 
 /// Connections that are not told of one by one.
@@ -165,11 +171,14 @@ pub(crate) struct Total {
 }
 
 /// A host in all intervals.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) struct Host {
     pub(crate) host: Option<String>,
     pub(crate) sent: Named<u64>,
     pub(crate) received: Named<u64>,
+    /// Of what it sent, R_OM of both; empty in older streams.
+    #[serde(default)]
+    pub(crate) metrics: Named<Option<f64>>,
 }
 
 /// Who a connection is and how far it has come.
@@ -211,12 +220,15 @@ impl Identity {
 }
 
 /// A connection from its first TPDU to its last.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) struct Connection {
     /// Who it is and how far it came.
     #[serde(flatten)]
     pub(crate) connection: Identity,
     pub(crate) directions: [Direction; 2],
+    /// Of what each side sent, R_OM of both; empty in older streams.
+    #[serde(default)]
+    pub(crate) metrics: [Named<Option<f64>>; 2],
 }
 
 /// What a side of a connection sent, by name.
@@ -262,7 +274,13 @@ impl Record {
             Item::Interval(interval) => Self::Interval(interval_record(interval, only)),
             Item::HostInterval(host) => {
                 let item::HostInterval { index, address, hosts, traffic } = &**host;
-                let [sent, received] = traffic.each_ref().map(|traffic| traffic_of(traffic, only));
+                let metrics = of_host(traffic.each_ref());
+                let [mut sent, mut received] =
+                    traffic.each_ref().map(|traffic| traffic_of(traffic, only));
+                // A part of the whole does not say what took longest in it.
+                for values in [&mut sent, &mut received] {
+                    values.0.retain(|(name, _)| !name.ends_with("_max_ns"));
+                }
                 let host = address.map(|address| address.to_string());
                 Self::HostInterval(HostInterval {
                     index: *index,
@@ -270,13 +288,15 @@ impl Record {
                     hosts: *hosts,
                     sent,
                     received,
+                    metrics,
                 })
             }
             Item::ConnectionInterval(told) => {
                 let item::ConnectionInterval { index, connection, directions } = &**told;
                 let connection = identity(connection);
+                let metrics = of_sides(directions);
                 let directions = directions.each_ref().map(|sent| direction(sent, false, only));
-                let told = ConnectionInterval { index: *index, connection, directions };
+                let told = ConnectionInterval { index: *index, connection, directions, metrics };
                 Self::ConnectionInterval(Box::new(told))
             }
             Item::Rest(rest) => {
@@ -295,13 +315,14 @@ impl Record {
             Item::Connection(known) => {
                 let directions = known.directions.each_ref();
                 let directions = directions.map(|sent| direction(sent, true, only));
-                let connection = identity(known);
-                Self::Connection(Box::new(Connection { connection, directions }))
+                let (connection, metrics) = (identity(known), of_sides(&known.directions));
+                Self::Connection(Box::new(Connection { connection, directions, metrics }))
             }
             Item::Host(host) => Self::Host(Host {
                 host: host.address.map(|address| address.to_string()),
                 sent: traffic_of(&host.sent, only),
                 received: traffic_of(&host.received, only),
+                metrics: of_host([&host.sent, &host.received]),
             }),
             Item::End(end) => Self::End(End {
                 complete: end.error.is_none(),
@@ -368,6 +389,15 @@ fn metrics(metrics: &[Metric]) -> Named<Option<f64>> {
     Named(metrics.iter().map(|metric| (metric.definition.symbol.into(), metric.value)).collect())
 }
 
+fn of_host([sent, received]: [&Traffic; 2]) -> Named<Option<f64>> {
+    metrics(&ratios(&sent.transport, &received.transport))
+}
+
+fn of_sides(directions: &[meter::Direction; 2]) -> [Named<Option<f64>>; 2] {
+    let [this, that]: [Transport; 2] = directions.each_ref().map(meter::Direction::transport);
+    [metrics(&ratios(&this, &that)), metrics(&ratios(&that, &this))]
+}
+
 fn oddities(oddities: &Oddities) -> Named<u64> {
     let name = |class: oddity::Class, name| format!("{}: {name}", class.name()).into();
     Named(oddities.iter().map(|(class, what, times)| (name(class, what), times)).collect())
@@ -421,7 +451,18 @@ fn identity(connection: &meter::Connection) -> Identity {
     }
 }
 
-/// The longest delay is told of a whole connection only, since a part of it does not say.
+/// How long things took on a connection, each under its name.
+pub(crate) fn waits(waits: &Waits) -> Values {
+    let mut values = waits.values();
+    for (name, _) in &mut values {
+        if name == "closed_window_total_ns" {
+            *name = "closed_window_ns".into();
+        }
+    }
+    values
+}
+
+/// The longest times are told of a whole connection only, since a part of it does not say.
 fn direction(direction: &meter::Direction, is_whole: bool, only: &Subset) -> Direction {
     let mut values: Values = Vec::new();
     for (kind, volume) in Kind::ALL.into_iter().zip(&direction.volumes) {
@@ -450,16 +491,10 @@ fn direction(direction: &meter::Direction, is_whole: bool, only: &Subset) -> Dir
         ("ak_keeping_alive", keeping_alive),
         ("dt_into_closed_window", direction.into_closed_window),
         ("dt_empty_parts", direction.empty_parts),
-        ("closed_windows", direction.closings),
-        ("closed_window_ns", nanos(direction.closed_window)),
-        ("ack_delays", direction.acknowledgement_delays),
-        ("ack_delay_total_ns", nanos(direction.acknowledgement_delay_total)),
     ];
     values.extend(rest.map(|(name, value)| (name.into(), value)));
-    if is_whole {
-        let longest = nanos(direction.acknowledgement_delay_max);
-        values.push(("ack_delay_max_ns".into(), longest));
-    }
+    let waits = waits(&direction.waits).into_iter();
+    values.extend(waits.filter(|(name, _)| is_whole || !name.ends_with("_max_ns")));
     let numbers = direction.numbers;
     let places = [
         ("window_closed_since_ns", direction.closed_since.map(wire::time::Instant::as_nanos)),

@@ -2,7 +2,7 @@
 
 use super::lines::shown;
 use super::{Connection, Host, Named, sum};
-use crate::quantity::significant;
+use crate::quantity::{self, significant};
 use crate::table::{Align, Table};
 use meter::measure::{Delays, Measures};
 use meter::metric::METRICS;
@@ -14,6 +14,10 @@ const SHOWN: usize = 10;
 const KEPT: usize = 64;
 /// Columns for the two ends of a connection.
 const ENDS_COLUMNS: usize = 41;
+/// Columns for them beside how long things took.
+const WAITING_ENDS_COLUMNS: usize = 33;
+/// Columns for a host.
+const HOST_COLUMNS: usize = 22;
 
 /// TPDUs of all kinds among these values.
 pub(crate) fn tpdus(values: &Named<u64>) -> u64 {
@@ -48,10 +52,47 @@ impl Busiest {
     }
 
     fn sort(&mut self) {
-        self.kept.sort_by_cached_key(|Connection { connection, directions }| {
+        self.kept.sort_by_cached_key(|Connection { connection, directions, .. }| {
             (u64::MAX - sum(directions.iter().map(tpdus)), connection.start_ns(), connection.id)
         });
         self.kept.truncate(SHOWN);
+    }
+
+    /// How long things took on the busiest; nothing where nothing did.
+    pub(super) fn waits(&mut self) -> Option<Table> {
+        self.sort();
+        let mut table = Table::new([
+            ("connection", Align::Left),
+            ("reply mean", Align::Right),
+            ("max", Align::Right),
+            ("AK mean", Align::Right),
+            ("max", Align::Right),
+            ("closed", Align::Right),
+        ]);
+        let mut is_empty = true;
+        for Connection { connection, directions, .. } in &self.kept {
+            let both = |name| sum(directions.iter().map(|sent| sent.count(name)));
+            let most = |name| directions.iter().map(|sent| sent.count(name)).max();
+            let mean = |total, count| both(total).checked_div(both(count));
+            let replies = mean("response_total_ns", "responses");
+            let acknowledged = mean("ack_delay_total_ns", "ack_delays");
+            let told = |span: Option<u64>| span.map_or_else(|| "-".to_owned(), quantity::span);
+            let closed = Some(both("closed_window_ns")).filter(|_| both("closed_windows") > 0);
+            if replies.or(acknowledged).or(closed).is_none() {
+                continue;
+            }
+            is_empty = false;
+            let [from, to] = &connection.ends;
+            table.row([
+                shortened(&format!("{from}>{to}"), WAITING_ENDS_COLUMNS),
+                told(replies),
+                told(replies.and_then(|_| most("response_max_ns"))),
+                told(acknowledged),
+                told(acknowledged.and_then(|_| most("ack_delay_max_ns"))),
+                told(closed),
+            ]);
+        }
+        (!is_empty).then_some(table)
     }
 
     /// The busiest, and how many there were.
@@ -64,7 +105,7 @@ impl Busiest {
             ("TPDUs", Align::Right),
             ("back", Align::Right),
         ]);
-        for Connection { connection, directions: [there, back] } in &self.kept {
+        for Connection { connection, directions: [there, back], .. } in &self.kept {
             let [from, to] = &connection.ends;
             table.row([
                 shortened(&format!("{from}>{to}"), ENDS_COLUMNS),
@@ -120,7 +161,7 @@ impl BusiestHosts {
     }
 
     fn sort(&mut self) {
-        self.kept.sort_by_cached_key(|Host { host, sent, received }| {
+        self.kept.sort_by_cached_key(|Host { host, sent, received, .. }| {
             (u64::MAX - sum([tpdus(sent), tpdus(received)]), host.clone())
         });
         self.kept.truncate(SHOWN);
@@ -141,19 +182,29 @@ fn hosts(hosts: &[Host]) -> Table {
     let mut table = Table::new([
         ("host", Align::Left),
         ("sent", Align::Right),
-        ("data octets", Align::Right),
+        ("octets", Align::Right),
         ("again", Align::Right),
         ("received", Align::Right),
-        ("data octets", Align::Right),
+        ("octets", Align::Right),
+        ("R_OM", Align::Right),
+        ("R_OA", Align::Right),
+        ("R_RA", Align::Right),
     ]);
-    for Host { host, sent, received } in hosts {
+    for Host { host, sent, received, metrics } in hosts {
+        let metric = |symbol| {
+            let value = metrics.get(symbol).flatten();
+            value.map_or_else(|| "-".to_owned(), |value| format!("{value:.2}"))
+        };
         table.row([
-            shortened(host.as_deref().unwrap_or("others"), ENDS_COLUMNS),
+            shortened(host.as_deref().unwrap_or("others"), HOST_COLUMNS),
             tpdus(sent).to_string(),
             of_all_kinds(sent, "data_octets").to_string(),
             of_all_kinds(sent, "retransmissions").to_string(),
             tpdus(received).to_string(),
             of_all_kinds(received, "data_octets").to_string(),
+            metric("R_OM"),
+            metric("R_OA"),
+            metric("R_RA"),
         ]);
     }
     table

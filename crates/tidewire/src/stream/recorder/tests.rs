@@ -99,16 +99,17 @@ fn intervals_of_a_connection_add_up_to_the_connection() {
     for item in &items {
         let Item::Connection(known) = item else { continue };
         for side in [0, 1] {
-            let (mut dts, mut closed) = (Volume::default(), Duration::ZERO);
+            let (mut dts, mut closed) = (Volume::default(), 0);
             for item in &items {
                 let Item::ConnectionInterval(told) = item else { continue };
                 if told.connection.serial == known.serial {
                     dts.add(told.directions[side].of(wire::tp::Kind::Dt));
-                    closed += told.directions[side].closed_window;
+                    closed += told.directions[side].waits.closed_window.total_ns;
                 }
             }
             assert_eq!(dts, *known.directions[side].of(wire::tp::Kind::Dt), "{}", known.serial);
-            assert_eq!(closed, known.directions[side].closed_window, "{}", known.serial);
+            let known_ns = known.directions[side].waits.closed_window.total_ns;
+            assert_eq!(closed, known_ns, "{}", known.serial);
         }
         connections += 1;
     }
@@ -163,12 +164,12 @@ fn a_window_that_stays_closed_is_as_long_in_every_record_and_ends_with_the_captu
     }
     recorder.finish(false, None);
     let items: Vec<Item> = core::iter::from_fn(|| recorder.take()).collect();
-    let expected = Duration::from_millis(3_500 - 1_000);
+    let expected = (3_500 - 1_000) * 1_000_000;
     let mut told = [0; 3];
     for item in &items {
         match item {
             Item::Connection(known) if known.serial == 1 => {
-                assert_eq!(known.directions[0].closed_window, expected);
+                assert_eq!(known.directions[0].waits.closed_window.total_ns, expected);
                 assert_eq!(known.until, Instant::from_nanos(3_500_000_000));
                 told[0] += 1;
             }
@@ -184,7 +185,7 @@ fn a_window_that_stays_closed_is_as_long_in_every_record_and_ends_with_the_captu
         Item::ConnectionInterval(told) if told.connection.serial == 1 => Some(&told.directions),
         _ => None,
     });
-    assert_eq!(last.unwrap()[0].closed_window, expected);
+    assert_eq!(last.unwrap()[0].waits.closed_window.total_ns, expected);
     told[2] += 1;
     assert_eq!(told, [1; 3]);
 }

@@ -1,9 +1,9 @@
 //! Intervals, hosts and connections as rows.
 
 use super::table::{Cell, Kind, Layout, cells};
-use crate::stream::ending_name;
+use crate::stream::{ending_name, waits};
 use meter::measure::{Measures, Traffic, Values};
-use meter::metric::METRICS;
+use meter::metric::{METRICS, Metric, RATIOS, ratios};
 use meter::{Connection, Direction, Host, Report};
 use wire::time::{Instant, nanos};
 use wire::tp::Kind as Tpdu;
@@ -64,12 +64,10 @@ pub(in crate::command::watch) fn direction(of: &Direction) -> Values {
         ("ak_keeping_alive", keeping_alive),
         ("tsdus", of.tsdus),
         ("tsdu_octets", of.tsdu_octets),
-        ("closed_window_ns", nanos(of.closed_window)),
-        ("ack_delays", of.acknowledgement_delays),
-        ("ack_delay_total_ns", nanos(of.acknowledgement_delay_total)),
-        ("ack_delay_max_ns", nanos(of.acknowledgement_delay_max)),
     ];
-    values.into_iter().map(|(name, value)| (name.into(), value)).collect()
+    let mut values: Values = values.into_iter().map(|(name, value)| (name.into(), value)).collect();
+    values.extend(waits(&of.waits));
+    values
 }
 
 /// The columns of connections.
@@ -78,6 +76,8 @@ pub(super) fn connections() -> Layout {
     let none = direction(&Direction::default());
     layout.extend("orig_", &none);
     layout.extend("resp_", &none);
+    layout.extend_reals("orig_", RATIOS);
+    layout.extend_reals("resp_", RATIOS);
     layout
 }
 
@@ -111,7 +111,13 @@ pub(super) fn connection(of: &Connection) -> Vec<Cell> {
         time(closed),
     ];
     let directions = of.directions.iter().flat_map(|way| cells(direction(way)));
-    row.into_iter().chain(directions).collect()
+    let [this, that] = of.directions.each_ref().map(Direction::transport);
+    let metrics = [ratios(&this, &that), ratios(&that, &this)].into_iter().flatten().map(real);
+    row.into_iter().chain(directions).chain(metrics).collect()
+}
+
+fn real(metric: Metric) -> Cell {
+    Cell::of(metric.value, Cell::Real)
 }
 
 /// The columns of hosts.
@@ -120,6 +126,7 @@ pub(super) fn hosts(bounds_octets: [u64; 9]) -> Layout {
     let none = Traffic::new(bounds_octets).values();
     layout.extend("sent_", &none);
     layout.extend("received_", &none);
+    layout.extend_reals("", RATIOS);
     layout
 }
 
@@ -127,15 +134,15 @@ pub(super) fn hosts(bounds_octets: [u64; 9]) -> Layout {
 pub(super) fn host(of: &Host) -> Vec<Cell> {
     let name = Cell::of(of.address.map(|address| address.to_string()), Cell::Text);
     let (sent, received) = (cells(of.sent.values()), cells(of.received.values()));
-    core::iter::once(name).chain(sent).chain(received).collect()
+    let metrics = ratios(&of.sent.transport, &of.received.transport).map(real);
+    core::iter::once(name).chain(sent).chain(received).chain(metrics).collect()
 }
 
 /// The columns of intervals.
 pub(super) fn intervals(bounds_octets: [u64; 9]) -> Layout {
     let mut layout = Layout::new("intervals", &INTERVAL);
     layout.extend("", &Measures::new(bounds_octets).values());
-    let metrics: Vec<_> = METRICS.iter().map(|metric| (metric.symbol, Kind::Real)).collect();
-    layout.columns.extend(Layout::new("", &metrics).columns);
+    layout.extend_reals("", METRICS.iter().map(|metric| metric.symbol));
     layout
 }
 
@@ -149,6 +156,6 @@ pub(super) fn interval(of: &Report) -> Vec<Cell> {
         Cell::Nanos(nanos(of.length)),
         Cell::Count(oddities),
     ];
-    let metrics = of.metrics.iter().map(|metric| Cell::of(metric.value, Cell::Real));
+    let metrics = of.metrics.iter().copied().map(real);
     row.into_iter().chain(cells(of.measures.values())).chain(metrics).collect()
 }

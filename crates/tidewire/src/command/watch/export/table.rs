@@ -85,6 +85,16 @@ impl Layout {
             self.columns.push(Column { name: format!("{prefix}{name}").into(), kind });
         }
     }
+
+    /// Adds a column for each of these numbers.
+    pub(super) fn extend_reals(
+        &mut self,
+        prefix: &str,
+        names: impl IntoIterator<Item = &'static str>,
+    ) {
+        let column = |name| Column { name: format!("{prefix}{name}").into(), kind: Kind::Real };
+        self.columns.extend(names.into_iter().map(column));
+    }
 }
 
 /// The cells of values that have a column each.

@@ -11,9 +11,9 @@ pub(crate) use wanted::Wanted;
 
 use super::export::rows;
 use bench::verdict::Verdict;
-use meter::measure::Values;
-use meter::metric::Metric;
-use meter::{Connection, Host, Report, Settings};
+use meter::measure::{Measure as _, Transport, Values};
+use meter::metric::{Metric, ratios};
+use meter::{Connection, Direction, Host, Report, Settings};
 use stats::interval::proportion;
 use wanted::{Scope, Subject};
 
@@ -125,7 +125,10 @@ impl Requirements {
         }
         let of = crate::stream::ends_name(connection);
         let values = || both(connection);
-        self.each(|scope| *scope == Scope::Connection, Some(&of), values, &[]);
+        let [mut all, back] = connection.directions.each_ref().map(Direction::transport);
+        all.add(&back);
+        let metrics = ratios(&all, &Transport::default());
+        self.each(|scope| *scope == Scope::Connection, Some(&of), values, &metrics);
     }
 
     /// Judges what a host sent.
@@ -136,7 +139,8 @@ impl Requirements {
             Scope::Named(name) => *name == of,
             Scope::Whole | Scope::Interval | Scope::Connection => false,
         };
-        self.each(is_it, Some(&of), || host.sent.values(), &[]);
+        let metrics = ratios(&host.sent.transport, &host.received.transport);
+        self.each(is_it, Some(&of), || host.sent.values(), &metrics);
     }
 
     /// Judges the whole, and makes of every verdict what it is worth if frames are missing.
@@ -228,7 +232,9 @@ fn judge(wanted: &Wanted, values: &Values, metrics: &[Metric]) -> Option<Finding
         }
         Subject::Metric(symbol) => {
             let found = metrics.iter().find(|metric| metric.definition.symbol == *symbol)?;
-            let Some(value) = found.value else { return Some(finding) };
+            let Some(value) = found.value else {
+                return wanted.scope.is_whole().then_some(finding);
+            };
             (finding.found, finding.because) = (Some(value), "");
         }
     }

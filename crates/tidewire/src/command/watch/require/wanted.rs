@@ -12,7 +12,7 @@ use bench::scenario::{NotARequirement, Rate, Relation, Share, Span, meant};
 use core::str::FromStr;
 use meter::Direction;
 use meter::measure::{Measures, Traffic, Values};
-use meter::metric::METRICS;
+use meter::metric::{METRICS, RATIOS};
 use wire::time::nanos;
 
 /// Behind the name of a value that is a span of time.
@@ -114,6 +114,11 @@ impl Scope {
         }
     }
 
+    /// Whether it is of all that passed, or of each interval of it.
+    pub(super) const fn is_whole(&self) -> bool {
+        matches!(self, Self::Whole | Self::Interval)
+    }
+
     /// Whether one thing is judged, so that its verdict is always shown.
     pub(super) const fn is_one(&self) -> bool {
         matches!(self, Self::Whole | Self::Named(_))
@@ -151,11 +156,15 @@ impl Subject {
         let Some(metric) = METRICS.iter().find(|metric| metric.symbol == text) else {
             return measure(text, &values);
         };
-        if matches!(scope, Scope::Whole | Scope::Interval) {
+        if matches!(scope, Scope::Whole | Scope::Interval) || RATIOS.contains(&metric.symbol) {
             Ok(Self::Metric(metric.symbol))
         } else {
             let message = format!("`{text}` is a metric of the whole, or of an interval");
-            Err(wrong(message, "of a host or a connection there are R_RD, R_RA and measures"))
+            let ratios = RATIOS.join(", ");
+            Err(wrong(
+                message,
+                format!("of a host or a connection there are {ratios} and measures"),
+            ))
         }
     }
 
@@ -241,7 +250,7 @@ mod tests {
         };
         let count = |name: &str| Subject::Count(name.to_owned());
         let share = |a: &str, b: &str| Subject::Share(a.to_owned(), b.to_owned());
-        let below = Side::Of(Relation::Below);
+        let (below, above) = (Side::Of(Relation::Below), Side::Of(Relation::Above));
         let at_least = Side::Of(Relation::AtLeast);
         let refusals = count("connection_refusals");
         check("connection_refusals == 0", refusals, Scope::Whole, Side::Exactly, 0.0);
@@ -252,6 +261,9 @@ mod tests {
         check("ack_delay_p99(interval) < 20 ms", delay, Scope::Interval, below, 20e6);
         let rate = Subject::Metric("T_L");
         check("T_L >= 80 kbit/s", rate, Scope::Whole, at_least, 80e3);
+        check("R_OA(host) > 0.5", Subject::Metric("R_OA"), Scope::Host, above, 0.5);
+        let waited = Subject::Time("response_max_ns".to_owned());
+        check("response_max(connection) < 1 s", waited, Scope::Connection, below, 1e9);
         let named = Scope::Named("10.0.0.1".to_owned());
         check("dt_tpdus(10.0.0.1) >= 3", count("dt_tpdus"), named, at_least, 3.0);
         let closed = Subject::Time("closed_window_ns".to_owned());
@@ -273,7 +285,8 @@ mod tests {
         check("R_RD < 5 ms", "`5 ms` is no limit; a share is written 1e-3 or \"0.1 %\"");
         check("dt_tpdus < 1 %", "`1 %` is no limit; a count is a number");
         check("R_RD == 0", "only a count can be exactly so much; write < or >");
-        let help = "of a host or a connection there are R_RD, R_RA and measures";
+        let help =
+            "of a host or a connection there are E_T, R_OM, R_OA, R_RD, R_RA, S_D and measures";
         let message = "`U_C` is a metric of the whole, or of an interval";
         check("U_C(host) < 1 %", &format!("{message}; {help}"));
         let message = "`response_total_ns` is no count; a share is of two counts";

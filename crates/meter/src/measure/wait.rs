@@ -1,0 +1,132 @@
+//! How long things took, as hosts and connections keep it: how often, together, and at the most.
+//!
+//! Definition: the times of [`super::Delays`], by who sent what ended or waited: an acknowledgement delay
+//! and a closed window by the side whose DTs waited, a response by the side that replied, a set-up by the
+//! side that sent the CC. Those of all hosts, as sent, come to those of the network.
+//! Bias: as there. The longest is that of the whole, never of an interval. A window that is closed counts
+//! up to now, though the network counts it when it opens. Times of TCP are the network's alone, since a
+//! stream may carry several connections, and those of class 2 to 4 may be spread over several streams.
+
+use super::Values;
+use core::time::Duration;
+use wire::time::nanos;
+
+/// Times of one kind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Times {
+    /// How many.
+    pub count: u64,
+    /// All of them together, in nanoseconds.
+    pub total_ns: u64,
+    /// The greatest, in nanoseconds.
+    pub max_ns: u64,
+}
+
+impl Times {
+    /// One time.
+    #[must_use]
+    pub fn one(span: Duration) -> Self {
+        let span = nanos(span);
+        Self { count: 1, total_ns: span, max_ns: span }
+    }
+
+    /// Adds what was taken in elsewhere.
+    pub fn add(&mut self, other: &Self) {
+        self.count += other.count;
+        self.total_ns = self.total_ns.saturating_add(other.total_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+    }
+
+    /// What was taken in since an earlier count of the same; the greatest is that of the whole.
+    #[must_use]
+    pub const fn since(&self, earlier: &Self) -> Self {
+        // A window that is forgotten counts until it was heard last, which may be before.
+        Self {
+            count: self.count.saturating_sub(earlier.count),
+            total_ns: self.total_ns.saturating_sub(earlier.total_ns),
+            max_ns: self.max_ns,
+        }
+    }
+
+    /// The mean, in nanoseconds; none of nothing.
+    #[must_use]
+    pub const fn mean_ns(&self) -> Option<u64> {
+        self.total_ns.checked_div(self.count)
+    }
+}
+
+/// How long what went one way took, and how long its sender waited.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Waits {
+    /// From a DT to the first AK that covers it.
+    pub acknowledgement: Times,
+    /// From the end of a request to the beginning of the reply.
+    pub response: Times,
+    /// From a CR to the CC.
+    pub set_up: Times,
+    /// How long the receiver gave no credit; up to now where it still gives none.
+    pub closed_window: Times,
+}
+
+impl Waits {
+    /// Adds what went another way.
+    pub fn add(&mut self, other: &Self) {
+        self.acknowledgement.add(&other.acknowledgement);
+        self.response.add(&other.response);
+        self.set_up.add(&other.set_up);
+        self.closed_window.add(&other.closed_window);
+    }
+
+    /// What there was since an earlier count of the same.
+    #[must_use]
+    pub const fn since(&self, earlier: &Self) -> Self {
+        Self {
+            acknowledgement: self.acknowledgement.since(&earlier.acknowledgement),
+            response: self.response.since(&earlier.response),
+            set_up: self.set_up.since(&earlier.set_up),
+            closed_window: self.closed_window.since(&earlier.closed_window),
+        }
+    }
+
+    /// Every value under its name, which is that of the network's.
+    #[must_use]
+    pub fn values(&self) -> Values {
+        let each = [
+            (["ack_delays", "ack_delay_total_ns", "ack_delay_max_ns"], self.acknowledgement),
+            (["responses", "response_total_ns", "response_max_ns"], self.response),
+            (["set_ups", "set_up_total_ns", "set_up_max_ns"], self.set_up),
+            (
+                ["closed_windows", "closed_window_total_ns", "closed_window_max_ns"],
+                self.closed_window,
+            ),
+        ];
+        let values = |(names, times): ([&'static str; 3], Times)| {
+            let Times { count, total_ns, max_ns } = times;
+            names.map(Into::into).into_iter().zip([count, total_ns, max_ns])
+        };
+        each.into_iter().flat_map(values).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::Measures;
+
+    #[test]
+    fn what_hosts_call_a_time_the_network_calls_so_too() {
+        let network = Measures::default().values();
+        let is_known = |name: &str| network.iter().any(|(known, _)| known == name);
+        assert!(Waits::default().values().iter().all(|(name, _)| is_known(name)));
+    }
+
+    #[test]
+    fn times_add_up_and_the_greatest_is_that_of_the_whole() {
+        let mut times = Times::one(Duration::from_nanos(7));
+        let earlier = times;
+        times.add(&Times::one(Duration::from_nanos(4)));
+        assert_eq!(times, Times { count: 2, total_ns: 11, max_ns: 7 });
+        assert_eq!(times.since(&earlier), Times { count: 1, total_ns: 4, max_ns: 7 });
+        assert_eq!((times.mean_ns(), Times::default().mean_ns()), (Some(5), None));
+    }
+}
