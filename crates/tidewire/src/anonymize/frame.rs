@@ -8,10 +8,11 @@
 
 use super::Key;
 use wire::addr::Sap;
+use wire::checksum::Fletcher;
 use wire::dissect::{Link, levels};
 use wire::encapsulation::{self, Protocol};
-use wire::tp::{Kind, tpdus};
-use wire::{clnp, ipv4, ipv6, llc, mac, mpls, snap, tcp};
+use wire::tp::{Kind, Raw, tpdus};
+use wire::{clnp, ipv4, ipv6, llc, mac, mpls, snap, tcp, tp};
 
 /// Where addresses stand in headers.
 const SLL_ADDRESS: usize = 6;
@@ -28,9 +29,11 @@ const CLNP_PADDING: u8 = 0xCC;
 const IPV4_PADDING: u8 = 1;
 /// Calling and called transport selector (ISO 8073 13.3.4).
 const SELECTORS: [u8; 2] = [0xC1, 0xC2];
-/// Parameters that hold numbers only: sizes, versions, checksum, times, options, credit.
-const NUMBERS: [u8; 14] =
-    [0x85, 0x86, 0x87, 0x88, 0x89, 0x8A, 0x8B, 0x8C, 0xC0, 0xC3, 0xC4, 0xC6, 0xC7, 0xF0];
+/// The checksum (ISO 8073 13.2.3.1).
+const CHECKSUM: u8 = 0xC3;
+/// Other parameters that hold numbers only: sizes, versions, times, options, credit.
+const NUMBERS: [u8; 13] =
+    [0x85, 0x86, 0x87, 0x88, 0x89, 0x8A, 0x8B, 0x8C, 0xC0, 0xC4, 0xC6, 0xC7, 0xF0];
 
 /// A frame with other addresses.
 pub(crate) struct Renamed {
@@ -183,7 +186,7 @@ impl Frame<'_> {
         let key = self.key;
         let Some(header) = self.octets.get_mut(offset..offset + header_octets) else { return };
         let checksum = [header[CLNP_CHECKSUM], header[CLNP_CHECKSUM + 1]];
-        let was_good = wire::checksum::Fletcher::of(header).is_good();
+        let was_good = Fletcher::of(header).is_good();
         let mut place = CLNP_ADDRESSES;
         for _ in 0..2 {
             let Some(length) = header.get(place).map(|length| usize::from(*length)) else { return };
@@ -196,9 +199,12 @@ impl Frame<'_> {
             (*code, *length) = (CLNP_PADDING, rest.len() as u8);
             rest.fill(0);
         }
-        if was_good && checksum != [0, 0] {
+        if checksum != [0, 0] && was_good {
             header[CLNP_CHECKSUM..CLNP_CHECKSUM + 2].fill(0);
             clnp::seal(header);
+        } else if checksum != [0, 0] && Fletcher::of(header).is_good() {
+            // What was wrong came out by chance, as it does once in 65,025 times.
+            header[CLNP_CHECKSUM] ^= 1;
         }
         self.kept_octets = offset + header_octets;
         if is_data && !is_segment {
@@ -298,9 +304,8 @@ fn headers(key: &Key, nsdu: &[u8], kept: &mut Vec<u8>) {
         kept.extend(raw.header());
         let Some(header) = kept.get_mut(start..) else { return };
         match raw.kind {
-            Kind::Cr | Kind::Cc => parameters(key, header, 7),
-            Kind::Dr => parameters(key, header, 7),
-            Kind::Er => parameters(key, header, 5),
+            Kind::Cr | Kind::Cc | Kind::Dr => renew(key, &raw, header, 7),
+            Kind::Er => renew(key, &raw, header, 5),
             Kind::Dt | Kind::Ed | Kind::Ak | Kind::Ea | Kind::Rj | Kind::Dc => {}
         }
         if !raw.data().is_empty() {
@@ -309,24 +314,45 @@ fn headers(key: &Key, nsdu: &[u8], kept: &mut Vec<u8>) {
     }
 }
 
-/// Maps selectors, and clears what may be a user's, in the variable part that begins at `offset`.
-fn parameters(key: &Key, header: &mut [u8], offset: usize) {
-    let Some(mut rest) = header.get_mut(offset..) else { return };
-    while let [code, length, behind @ ..] = rest {
+/// Maps and clears in the header of a TPDU, and has its checksum come out if it did and else not.
+fn renew(key: &Key, raw: &Raw<'_>, header: &mut [u8], offset: usize) {
+    let Some(checksum) = parameters(key, header, offset) else { return };
+    let is_good = |header: &[u8]| {
+        let mut sums = Fletcher::of(header);
+        sums.add(raw.data());
+        sums.is_good()
+    };
+    if is_good(raw.header()) {
+        header[checksum..checksum + 2].fill(0);
+        tp::seal(header, checksum, raw.data());
+    } else if is_good(header) {
+        header[checksum] ^= 1;
+    }
+}
+
+/// Maps selectors, and clears what may be a user's, in the variable part that begins at `offset`. Where
+/// the checksum stands, if there is one: of several the last one counts.
+fn parameters(key: &Key, header: &mut [u8], offset: usize) -> Option<usize> {
+    let (mut place, mut checksum) = (offset, None);
+    while let Some([code, length, behind @ ..]) = header.get_mut(place..) {
         // A length beyond the header: the meter calls it malformed, and what is there is cleared.
-        let (value, next) = behind.split_at_mut(usize::from(*length).min(behind.len()));
+        let octets = usize::from(*length).min(behind.len());
+        let (value, _) = behind.split_at_mut(octets);
         if SELECTORS.contains(code) {
             key.selector(value);
+        } else if *code == CHECKSUM {
+            checksum = (octets == 2).then_some(place + 2);
         } else if !NUMBERS.contains(code) {
             value.fill(0);
         }
-        rest = next;
+        place += 2 + octets;
     }
+    checksum
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::SECRET;
+    use super::super::hostile::SECRET;
     use super::*;
     use wire::dissect::dissect;
 
@@ -378,13 +404,11 @@ mod tests {
 
     #[test]
     fn a_cr_keeps_its_numbers_and_loses_selectors_and_data() {
-        // From 2 to 1 over LLC and the inactive network layer: CR of class 4 with two selectors, the
-        // size of TPDUs, a security parameter, and two octets of data.
-        let mut frame = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0, 28];
-        frame.extend([0xFE, 0xFE, 3, 0, 21, 0xE0, 0, 0, 0, 5, 0x40]);
-        frame
-            .extend([0xC1, 2, 0x41, 0x42, 0xC2, 2, 0x43, 0x44, 0xC0, 1, 0x0A, 0xC5, 2, 0x53, 0x54]);
-        frame.extend([0x61, 0x62]);
+        // CR of class 4 with two selectors, the size of TPDUs, a security parameter, and two octets of
+        // data.
+        let mut cr = vec![21, 0xE0, 0, 0, 0, 5, 0x40, 0xC1, 2, 0x41, 0x42, 0xC2, 2, 0x43, 0x44];
+        cr.extend([0xC0, 1, 0x0A, 0xC5, 2, 0x53, 0x54, 0x61, 0x62]);
+        let frame = on_a_lan(&cr);
         let Renamed { octets, kept } = renamed(Link::Ethernet, &frame);
         assert_eq!(octets[14..], frame[14..], "the meter gets what stands above");
         assert_ne!(octets[..12], frame[..12]);
@@ -394,6 +418,52 @@ mod tests {
         for secret in [&[0x41, 0x42][..], &[0x43, 0x44], &[0x53, 0x54], &[0x61, 0x62]] {
             assert!(!holds(secret), "{secret:02x?}");
         }
+    }
+
+    /// The TPDUs of a frame from 2 to 1 over LLC and the inactive network layer.
+    fn on_a_lan(tpdus: &[u8]) -> Vec<u8> {
+        let mut frame = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0, tpdus.len() as u8 + 4];
+        frame.extend([0xFE, 0xFE, 3, 0]);
+        frame.extend(tpdus);
+        frame
+    }
+
+    #[test]
+    fn the_checksum_of_a_cr_comes_out_under_other_selectors_if_it_did() {
+        // A CR with a selector, a security parameter and a checksum, which stands at octet 17.
+        let mut cr = vec![18, 0xE0, 0, 0, 0, 5, 0x40, 0xC1, 2, 0x41, 0x42, 0xC5, 2, 0x53, 0x54];
+        cr.extend([0xC3, 2, 0, 0]);
+        tp::seal(&mut cr, 17, &[]);
+        let kept = |cr: &[u8]| renamed(Link::Ethernet, &on_a_lan(cr)).kept.split_off(18);
+        let right = kept(&cr);
+        assert_eq!((right.len(), Fletcher::of(&right).is_good()), (19, true));
+        assert_ne!(right[9..11], cr[9..11]);
+        cr[17] ^= 1;
+        assert!(!Fletcher::of(&kept(&cr)).is_good());
+        // What would be right for the new octets is wrong for the old ones, and stays wrong.
+        cr[17..19].copy_from_slice(&right[17..19]);
+        assert!(!Fletcher::of(&cr).is_good() && !Fletcher::of(&kept(&cr)).is_good());
+    }
+
+    #[test]
+    fn a_wrong_checksum_of_clnp_stays_wrong_though_it_were_right_for_the_new_addresses() {
+        let mut pdu = vec![0x81, 23, 1, 64, 0x1C, 0, 26, 0, 0];
+        pdu.extend([6, 0x49, 0, 1, 2, 3, 1, 6, 0x49, 0, 1, 2, 4, 1]);
+        pdu.extend([2, 0xF0, 0x80]);
+        clnp::seal(&mut pdu[..23]);
+        let verdict = |pdu: &[u8]| clnp::Pdu::decode(pdu).unwrap().verify(pdu);
+        // Over PPP, which has no addresses: what follows is a PDU of OSI's network layer (RFC 1377).
+        let new = |pdu: &[u8]| {
+            let frame = [&[0, 0x23], pdu].concat();
+            renamed(Link::Other(9), &frame).octets.split_off(2)
+        };
+        let right = new(&pdu);
+        assert_eq!((verdict(&pdu), verdict(&right)), (clnp::Checksum::Good, clnp::Checksum::Good));
+        pdu[7..9].copy_from_slice(&right[7..9]);
+        assert_eq!(
+            (verdict(&pdu), verdict(&new(&pdu))),
+            (clnp::Checksum::Bad, clnp::Checksum::Bad)
+        );
     }
 
     #[test]

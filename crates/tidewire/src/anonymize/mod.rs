@@ -11,6 +11,8 @@
 //! `aes` encrypts: small, portable, and of the group that keeps Rust's ciphers.
 
 mod frame;
+#[cfg(test)]
+mod hostile;
 
 pub(crate) use frame::{Renamed, rename};
 
@@ -43,7 +45,8 @@ pub(crate) struct Key {
 }
 
 impl Key {
-    fn new(secret: [u8; SECRET_OCTETS]) -> Self {
+    /// With this secret.
+    pub(crate) fn new(secret: [u8; SECRET_OCTETS]) -> Self {
         let (mut key, mut pad) = ([0; BLOCK_OCTETS], [0; BLOCK_OCTETS]);
         key.copy_from_slice(&secret[..BLOCK_OCTETS]);
         pad.copy_from_slice(&secret[BLOCK_OCTETS..]);
@@ -119,12 +122,12 @@ impl Key {
     }
 
     /// Maps an address of IPv4 or IPv6.
-    fn internet(&self, address: &mut [u8]) {
+    pub(crate) fn internet(&self, address: &mut [u8]) {
         self.map(Realm::Internet, address, |_| false);
     }
 
     /// Maps a MAC address, unless it is of a group or of nobody.
-    fn station(&self, address: &mut [u8]) {
+    pub(crate) fn station(&self, address: &mut [u8]) {
         let is_group = address.first().is_some_and(|first| first & 1 != 0);
         if !is_group && address.iter().any(|octet| *octet != 0) {
             // Bits are sent and mapped as they are written: these two are the last of the first octet.
@@ -133,7 +136,7 @@ impl Key {
     }
 
     /// Maps an NSAP.
-    fn network(&self, address: &mut [u8]) {
+    pub(crate) fn network(&self, address: &mut [u8]) {
         let last = address.len().saturating_sub(1) * 8;
         self.map(Realm::Network, address, |bit| bit < 8 || bit >= last);
     }
@@ -146,14 +149,9 @@ impl Key {
 
 #[cfg(test)]
 mod tests {
+    use super::hostile::SECRET;
     use super::*;
     use core::net::{Ipv4Addr, Ipv6Addr};
-
-    /// The key that comes with the authors' implementation of 2002.
-    pub(super) const SECRET: [u8; SECRET_OCTETS] = [
-        21, 34, 23, 141, 51, 164, 207, 128, 19, 10, 91, 22, 73, 144, 125, 16, 216, 152, 143, 131,
-        121, 121, 101, 39, 98, 87, 76, 45, 42, 132, 34, 2,
-    ];
 
     #[test]
     fn internet_addresses_become_what_is_published() {

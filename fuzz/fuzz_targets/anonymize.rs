@@ -1,0 +1,15 @@
+//! A script of frames under other addresses, metered beside the frames themselves.
+#![no_main]
+// The command is no library: what maps addresses is taken file by file.
+#![expect(dead_code, unused_imports, reason = "the command uses the rest")]
+
+#[path = "../../crates/tidewire/src/anonymize/mod.rs"]
+mod anonymize;
+#[path = "../../crates/tidewire/src/exit.rs"]
+mod exit;
+#[path = "../../crates/tidewire/src/anonymize/hostile.rs"]
+mod hostile;
+
+libfuzzer_sys::fuzz_target!(|octets: &[u8]| {
+    hostile::script(octets);
+});
