@@ -15,7 +15,7 @@ use crate::host::Address;
 use crate::oddity::Oddities;
 use crate::reassembly::{Reassembly, Whole};
 use core::time::Duration;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use wire::addr::Mac;
 use wire::dissect::{Link, Nsdu, levels};
 use wire::time::Instant;
@@ -151,8 +151,7 @@ impl Acknowledgements {
             return;
         }
         if self.receivers.len() >= 2 * self.maximum_connections {
-            let oldest = at.saturating_sub(SILENCE);
-            self.receivers.retain(|_, receiver| receiver.last_heard >= oldest);
+            self.forget_silent(at.saturating_sub(SILENCE));
         }
         if self.receivers.len() + 2 > 2 * self.maximum_connections {
             return;
@@ -168,6 +167,19 @@ impl Acknowledgements {
             |twin| Receiver { twin, format, next: 0, waiting: VecDeque::new(), last_heard: at };
         self.receivers.insert(key, receiver(twin));
         self.receivers.insert(twin, receiver(key));
+    }
+
+    /// Forgets the connections of which neither side was sent anything since.
+    fn forget_silent(&mut self, oldest: Instant) {
+        // Where one side alone sends, the other is never sent anything but AKs.
+        let is_heard = |receiver: &Receiver| receiver.last_heard >= oldest;
+        let heard: BTreeSet<Key> = self
+            .receivers
+            .iter()
+            .filter(|(_, receiver)| is_heard(receiver))
+            .flat_map(|(key, receiver)| [*key, receiver.twin])
+            .collect();
+        self.receivers.retain(|key, _| heard.contains(key));
     }
 }
 
@@ -303,6 +315,106 @@ mod tests {
         let frames =
             [(0, confirm()), (1, data(0)), (2, disconnect), (3, data(1)), (4, acknowledge(2))];
         assert_eq!(delays(&frames), []);
+    }
+
+    #[test]
+    fn connections_of_other_classes_and_without_references_give_no_delay() {
+        let exchange = |cc: [u8; 7]| {
+            [(0, frame(B, A, &cc)), (1, data(0)), (5, acknowledge(1)), (6, acknowledge(2))]
+        };
+        assert_eq!(delays(&exchange([6, 0xD0, 0x0A, 0x0A, 0x0B, 0x0B, 0x40])), [4]);
+        assert_eq!(delays(&exchange([6, 0xD0, 0x0A, 0x0A, 0x0B, 0x0B, 0x20])), []);
+        // From B, which has no name for it: DTs to reference 0 are of no connection.
+        let nameless = frame(B, A, &[6, 0xD0, 0x0A, 0x0A, 0, 0, 0x40]);
+        let dt = frame(A, B, &[4, 0xF0, 0, 0, 0x80, 0x55]);
+        assert_eq!(delays(&[(0, nameless), (1, dt), (5, acknowledge(1))]), []);
+    }
+
+    #[test]
+    fn a_cc_sent_again_leaves_what_waits_and_one_for_other_references_begins_anew() {
+        let again = [(0, confirm()), (10, data(0)), (12, confirm()), (15, acknowledge(1))];
+        assert_eq!(delays(&again), [5]);
+        let other = frame(B, A, &[6, 0xD0, 0x0A, 0x0A, 0x0C, 0x0C, 0x40]);
+        let anew = [(0, confirm()), (10, data(0)), (12, other), (15, acknowledge(1))];
+        assert_eq!(delays(&anew), []);
+    }
+
+    #[test]
+    fn damaged_dts_do_not_wait_and_cut_ones_do() {
+        // With a checksum of zeros, which is wrong for this DT.
+        let damaged = frame(A, B, &[8, 0xF0, 0x0B, 0x0B, 0x80, 0xC3, 2, 0, 0, 0x55]);
+        let found = |octets: &[u8]| {
+            let mut acknowledgements = Acknowledgements::new(4);
+            let mut found = 0;
+            for (octets, length) in [
+                (&confirm()[..], confirm().len()),
+                (octets, damaged.len()),
+                (&acknowledge(1), acknowledge(1).len()),
+            ] {
+                let link = Link::Ethernet;
+                acknowledgements.observe(Instant::ZERO, link, octets, length, |_| found += 1);
+            }
+            found
+        };
+        assert_eq!(found(&damaged), 0);
+        // Without the user data nobody can tell.
+        assert_eq!(found(&damaged[..damaged.len() - 1]), 1);
+    }
+
+    #[test]
+    fn half_the_modulus_ahead_is_behind() {
+        // 7-bit numbers: 64 is as far ahead of 0 as behind it. Were it ahead, the AK of 64 would have the
+        // DT wait on, and that of 65 end it.
+        let frames = [(0, confirm()), (10, data(64)), (20, acknowledge(64)), (21, acknowledge(65))];
+        assert_eq!(delays(&frames), []);
+        assert_eq!(delays(&[(0, confirm()), (10, data(62)), (20, acknowledge(63))]), [10]);
+    }
+
+    #[test]
+    fn a_direction_has_1024_dts_wait_and_no_more() {
+        let mut frames = vec![(0, frame(B, A, &[6, 0xD0, 0x0A, 0x0A, 0x0B, 0x0B, 0x42]))];
+        for number in 0..1_100_u64 {
+            let [.., high, low] = number.to_be_bytes();
+            frames.push((1, frame(A, B, &[7, 0xF0, 0x0B, 0x0B, 0x80, 0, high, low, 0x55])));
+        }
+        // 1,100 = 0x044C is expected next.
+        frames.push((3, frame(B, A, &[9, 0x60, 0x0A, 0x0A, 0, 0, 0x04, 0x4C, 0, 15])));
+        assert_eq!(delays(&frames), [2; 1_024]);
+    }
+
+    #[test]
+    fn as_many_connections_are_followed_as_was_said_and_silent_ones_make_room() {
+        let mut acknowledgements = Acknowledgements::new(4);
+        let mut found = 0;
+        let mut pass = |seconds: u64, octets: &[u8]| {
+            let (at, before) = (Instant::from_nanos(seconds * 1_000_000_000), found);
+            let link = Link::Ethernet;
+            acknowledgements.observe(at, link, octets, octets.len(), |_| found += 1);
+            found - before
+        };
+        let open = |n: u8| frame(B, A, &[6, 0xD0, 0x0A, n, 0x0B, n, 0x40]);
+        let dt = |n: u8, number: u8| frame(A, B, &[4, 0xF0, 0x0B, n, 0x80 | number, 0x55]);
+        let ack = |n: u8, next: u8| frame(B, A, &[4, 0x6F, 0x0A, n, next]);
+        for n in 1..=4 {
+            pass(0, &open(n));
+            pass(1, &dt(n, 0));
+            assert_eq!(pass(2, &ack(n, 1)), 1, "connection {n}");
+        }
+        pass(3, &open(5));
+        pass(4, &dt(5, 0));
+        assert_eq!(pass(4, &ack(5, 1)), 0, "there is no room for a fifth");
+        // A alone sends on the first, its last at 200 s; of the fourth that was at 2 s, 300 s before.
+        pass(200, &dt(1, 1));
+        pass(302, &dt(4, 1));
+        pass(302, &open(5));
+        pass(302, &dt(5, 0));
+        assert_eq!(pass(302, &ack(5, 1)), 0, "all were heard within 300 s");
+        pass(303, &open(5));
+        pass(303, &dt(5, 0));
+        assert_eq!(pass(303, &ack(5, 1)), 1, "two were silent for 301 s");
+        assert_eq!(pass(303, &ack(1, 2)), 1, "the first goes on");
+        pass(303, &dt(2, 1));
+        assert_eq!(pass(303, &ack(2, 2)), 0, "the second is forgotten");
     }
 
     #[test]
