@@ -7,9 +7,11 @@ mod corpus;
 mod entry;
 mod every_capture;
 mod hostile;
+mod measures;
 mod ncc84;
 mod reassembler;
 mod remarks;
+mod segments;
 mod streams;
 
 /// SplitMix64.

@@ -1,0 +1,279 @@
+//! Measures alone and together: what was seen so many times counts so many times, under its name.
+
+use core::time::Duration;
+use meter::measure::{
+    Connections, Delays, Distribution, Link, Llc, Measure, Measures, Network, Roles, Sizes,
+    Streams, Traffic, Transport, Tsdus, Volume, Windows,
+};
+use meter::sight::{Between, Ending, Order, Role, Segment, Sight, Step, Tpdu};
+use meter::{Direction, Numbers};
+use wire::llc::Control;
+use wire::time::Instant;
+use wire::tp::Kind;
+
+fn lpdu(llc: Option<Control>) -> Sight {
+    Sight::Lpdu { at: Instant::ZERO, octets: 100, llc }
+}
+
+/// A DT with 5 octets of header and 10 of data.
+fn dt() -> Tpdu {
+    Tpdu::plain(Kind::Dt, 5, 10)
+}
+
+/// An AK of 5 octets for something, which is new or not.
+fn ak(role: Role, retransmitted: bool) -> Sight {
+    Sight::Tpdu(Tpdu { role: Some(role), retransmitted, ..Tpdu::plain(Kind::Ak, 5, 0) })
+}
+
+fn span(between: Between, nanos: u64) -> Sight {
+    Sight::Span(between, Duration::from_nanos(nanos))
+}
+
+/// Everything that can be seen, and how many times it is.
+fn sights() -> Vec<(usize, Sight)> {
+    let segment = |order| Sight::Segment(Segment { octets: 7, order });
+    let dr = |step| Sight::Tpdu(Tpdu { step: Some(step), ..Tpdu::plain(Kind::Dr, 7, 0) });
+    vec![
+        (2, lpdu(Some(Control::Ui))),
+        (3, lpdu(Some(Control::Xid))),
+        (4, lpdu(Some(Control::Ac0))),
+        (5, lpdu(Some(Control::Sabme))),
+        (6, lpdu(Some(Control::Unknown(0x0B)))),
+        (7, lpdu(None)),
+        (8, lpdu(Some(Control::Information { send: 1, receive: 2 }))),
+        (9, lpdu(Some(Control::Supervisory { function: 1, receive: 2 }))),
+        (8, Sight::Npdu { octets: 50 }),
+        (2, segment(Order::Next)),
+        (3, segment(Order::Ahead)),
+        (4, segment(Order::Late)),
+        (5, segment(Order::Again)),
+        (6, segment(Order::KeepAlive)),
+        (7, segment(Order::Copy)),
+        (2, ak(Role::Acknowledging, false)),
+        (3, ak(Role::Crediting, false)),
+        (4, ak(Role::Confirming, true)),
+        (5, ak(Role::KeepingAlive, true)),
+        (2, Sight::Tpdu(Tpdu { empty_part: true, ..Tpdu::plain(Kind::Dt, 5, 0) })),
+        (3, Sight::Tpdu(Tpdu { unassigned: true, ..dt() })),
+        (4, Sight::Tpdu(Tpdu { into_closed_window: true, ..dt() })),
+        (5, Sight::Tpdu(Tpdu { retransmitted: true, ..dt() })),
+        (6, Sight::Tpdu(Tpdu { finished_tsdus: 2, finished_octets: [10, 30, 0], ..dt() })),
+        (2, dr(Step::Refused)),
+        (3, dr(Step::NotAgreed)),
+        (4, dr(Step::Ended(Ending::Erroneous))),
+        (5, Sight::Step(Step::Requested)),
+        (6, Sight::Step(Step::Established)),
+        (7, Sight::Step(Step::Silent)),
+        (8, Sight::Step(Step::Ended(Ending::Graceful))),
+        (9, Sight::Step(Step::Ended(Ending::Abrupt))),
+        (2, span(Between::Acknowledgement, 11)),
+        (3, span(Between::Response, 12)),
+        (4, span(Between::SetUp, 13)),
+        (5, span(Between::CalleeHandshake, 14)),
+        (6, span(Between::CallerHandshake, 15)),
+        (7, span(Between::RoundTrip, 16)),
+        (8, span(Between::ClosedWindow, 17)),
+    ]
+}
+
+/// All of it, this many times.
+fn measured(times: usize) -> Measures {
+    let mut measures = Measures::default();
+    for (count, sight) in sights() {
+        (0..count * times).for_each(|_| measures.observe(&sight));
+    }
+    measures
+}
+
+fn alone<M: Measure>() -> M {
+    let mut measure = M::default();
+    for (count, sight) in sights() {
+        (0..count).for_each(|_| measure.observe(&sight));
+    }
+    measure
+}
+
+/// What that counts to, under its names.
+const EXPECTED: [(&str, u64); 66] = [
+    // 2 to 9 link PDUs of 100 octets, 44 together; 8 network PDUs of 50.
+    ("lpdus", 44),
+    ("lpdu_octets", 4_400),
+    ("npdus", 8),
+    ("npdu_octets", 400),
+    ("peak_second_lpdus", 44),
+    ("peak_second_lpdu_octets", 4_400),
+    ("llc_datagrams", 2),
+    ("llc_exchanges", 3),
+    ("llc_acknowledged", 4),
+    ("llc_modes", 5),
+    ("llc_unknown", 6),
+    ("llc_information", 8),
+    ("llc_supervisory", 9),
+    // 2 to 7 segments of 7 octets.
+    ("tcp_segments", 27),
+    ("tcp_octets", 189),
+    ("tcp_segments_ahead", 3),
+    ("tcp_segments_late", 4),
+    ("tcp_segments_again", 5),
+    ("tcp_keep_alives", 6),
+    ("tcp_copies", 7),
+    ("ak_acknowledging", 2),
+    ("ak_crediting", 3),
+    ("ak_confirming", 4),
+    ("ak_keeping_alive", 5),
+    ("ak_tpdus", 14),
+    ("ak_retransmissions", 9),
+    // 2 DTs without data; 3, 4, 5 and 6 of 10 octets.
+    ("dt_tpdus", 20),
+    ("dt_header_octets", 100),
+    ("dt_data_octets", 180),
+    ("dt_information_octets", 130),
+    ("dt_retransmissions", 5),
+    ("dt_empty_parts", 2),
+    ("unassigned_tpdus", 3),
+    ("dt_into_closed_window", 4),
+    // Six times one TSDU of 10 octets and one of 30.
+    ("tsdus", 12),
+    ("tsdu_octets", 240),
+    ("tsdus_to_16_octets", 6),
+    ("tsdus_to_32_octets", 6),
+    ("dt_retransmissions_to_16_octets", 5),
+    ("dr_tpdus", 9),
+    // 20 DTs, 14 AKs and 9 DRs: 5, 5 and 7 octets of header.
+    ("tpdus", 43),
+    ("tpdu_header_octets", 100 + 70 + 63),
+    ("tpdus_to_16_octets", 43),
+    ("connection_refusals", 2),
+    ("connection_negotiation_failures", 3),
+    ("connection_erroneous_ends", 4),
+    ("connection_attempts", 5),
+    ("transport_connections", 6),
+    ("connection_silent_ends", 7),
+    ("connection_graceful_ends", 8),
+    ("connection_abrupt_ends", 9),
+    ("connection_ends", 4 + 8 + 9),
+    ("ack_delays", 2),
+    ("ack_delay_total_ns", 22),
+    ("responses", 3),
+    ("response_max_ns", 12),
+    ("set_ups", 4),
+    ("set_up_min_ns", 13),
+    ("tcp_callee_handshakes", 5),
+    ("tcp_callee_handshake_p50_ns", 14),
+    ("tcp_caller_handshakes", 6),
+    ("tcp_caller_handshake_p99_ns", 15),
+    ("tcp_round_trips", 7),
+    ("tcp_round_trip_total_ns", 112),
+    ("closed_windows", 8),
+    ("closed_window_total_ns", 136),
+];
+
+#[test]
+fn what_was_seen_counts_under_its_name() {
+    let values = measured(1).values();
+    for (name, expected) in EXPECTED {
+        let value = values.iter().find(|(found, _)| found == name).unwrap().1;
+        assert_eq!(value, expected, "{name}");
+    }
+}
+
+#[test]
+fn a_measure_alone_counts_what_it_counts_among_all() {
+    let all = measured(1);
+    assert_eq!(alone::<Link>(), all.link);
+    assert_eq!(alone::<Network>(), all.network);
+    assert_eq!(alone::<Llc>(), all.llc);
+    assert_eq!(alone::<Streams>(), all.streams);
+    assert_eq!(alone::<Delays>(), all.delays);
+    assert_eq!(alone::<Transport>(), all.traffic.transport);
+    assert_eq!(alone::<Tsdus>(), all.traffic.tsdus);
+    assert_eq!(alone::<Connections>(), all.traffic.connections);
+    assert_eq!(alone::<Sizes>(), all.traffic.sizes);
+    assert_eq!(alone::<Roles>(), all.traffic.roles);
+    assert_eq!(alone::<Windows>(), all.traffic.windows);
+    let named = |values: &[(std::borrow::Cow<'_, str>, u64)]| {
+        values.iter().map(|(name, value)| (name.to_string(), *value)).collect::<Vec<_>>()
+    };
+    let expected = [("lpdus".to_owned(), 44), ("lpdu_octets".to_owned(), 4_400)];
+    assert_eq!(named(&all.link.values()), expected);
+    let expected = [("npdus".to_owned(), 8), ("npdu_octets".to_owned(), 400)];
+    assert_eq!(named(&all.network.values()), expected);
+}
+
+#[test]
+fn two_times_add_up_and_can_be_told_apart_again() {
+    let (two, three, five) = (measured(2), measured(3), measured(5));
+    let mut sum = two.clone();
+    sum.add(&three);
+    // A second that two intervals share counts in each by its part.
+    assert_eq!((sum.peak.lpdus, sum.peak.octets), (132, 13_200));
+    assert_eq!(Measures { peak: five.peak, ..sum.clone() }, five);
+    assert_eq!(sum.traffic.since(&two.traffic), three.traffic);
+    assert_eq!(sum.traffic.since(&Traffic::default()), sum.traffic);
+}
+
+/// What went one way, every number another.
+fn direction(times: u64) -> Direction {
+    let mut volume = Volume::default();
+    (0..times).for_each(|_| volume.observe(&dt()));
+    Direction {
+        volumes: [volume; 10],
+        tsdus: 2 * times,
+        tsdu_octets: 3 * times,
+        roles: [4 * times, 5 * times, 6 * times, 7 * times],
+        into_closed_window: 8 * times,
+        empty_parts: 9 * times,
+        closed_window: Duration::from_nanos(10 * times),
+        closings: 11 * times,
+        closed_since: Some(Instant::from_nanos(times)),
+        numbers: Some(Numbers { sent: times, acknowledged: Some(times), allowed: None }),
+        acknowledgement_delays: 12 * times,
+        acknowledgement_delay_total: Duration::from_nanos(13 * times),
+        acknowledgement_delay_max: Duration::from_nanos(14 * times),
+    }
+}
+
+#[test]
+fn a_direction_adds_up_and_an_earlier_count_of_it_can_be_taken_off() {
+    let (two, five) = (direction(2), direction(5));
+    // Numbers, an open end and the longest delay are those of the whole.
+    let now = Direction {
+        closed_since: five.closed_since,
+        numbers: five.numbers,
+        acknowledgement_delay_max: five.acknowledgement_delay_max,
+        ..direction(3)
+    };
+    assert_eq!(five.since(&two), now);
+    let mut sum = two;
+    sum.add(&direction(3));
+    let both = Direction {
+        closed_since: None,
+        numbers: None,
+        acknowledgement_delay_max: Duration::from_nanos(42),
+        ..five
+    };
+    assert_eq!(sum, both);
+    assert_eq!((sum.all().tpdus, sum.of(Kind::Dt).header_octets), (50, 25));
+}
+
+#[test]
+fn a_distribution_has_a_mean_and_takes_the_longest_time_there_is() {
+    let mut distribution = Distribution::default();
+    assert_eq!(distribution.mean_ns(), None);
+    for nanos in [10, 30, 80] {
+        distribution.record(Duration::from_nanos(nanos));
+    }
+    assert_eq!(distribution.mean_ns(), Some(40));
+    distribution.record(Duration::MAX);
+    assert_eq!(distribution.max_ns, i64::MAX as u64);
+    assert_eq!(distribution.quantile_ns(1_000), i64::MAX as u64);
+}
+
+#[test]
+fn what_distributions_are_called_goes_with_the_names_of_their_values() {
+    let names = Delays::names();
+    let called = names.map(|(called, names)| (called, names[0]));
+    assert_eq!(called[0], ("acknowledgement", "ack_delays"));
+    assert_eq!(called[6], ("closed window", "closed_windows"));
+    assert_eq!(names[2].1[1..4], ["set_up_total_ns", "set_up_min_ns", "set_up_p50_ns"]);
+}

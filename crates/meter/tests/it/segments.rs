@@ -1,0 +1,238 @@
+//! TCP segment by segment: what comes again, what is held beyond gaps, and what begins anew.
+
+use crate::entry;
+use core::time::Duration;
+use meter::{Meter, Report, Settings};
+use wire::dissect::Link;
+use wire::time::Instant;
+
+const SYN: u8 = 2;
+const RST: u8 = 4;
+const ACK: u8 = 0x10;
+const FIN: u8 = 1;
+/// From host 1 to host 2, and back.
+const THERE: u8 = 0b1001;
+const BACK: u8 = 0b0110;
+const MILLISECOND: u64 = 1_000_000;
+
+/// A DT of class 0 that ends its TSDU, in a packet of so many octets.
+fn packet(octets: usize) -> Vec<u8> {
+    let [.., high, low] = octets.to_be_bytes();
+    let mut packet = vec![3, 0, high, low, 2, 0xF0, 0x80];
+    packet.resize(octets, 0x55);
+    packet
+}
+
+/// A meter that hears one TCP connection.
+struct Wire {
+    meter: Meter,
+    nanos: u64,
+}
+
+impl Wire {
+    /// One that has heard the SYN of the caller, whose first octet has number 1,000.
+    fn new() -> Self {
+        let meter = Meter::new(Settings::every(Duration::from_secs(3_600)));
+        let mut wire = Self { meter, nanos: 0 };
+        wire.passes(THERE, SYN, 999, 0, &[]);
+        wire
+    }
+
+    fn passes(&mut self, ends: u8, flags: u8, sequence: u32, acknowledged: u32, data: &[u8]) {
+        let frame = entry::segment(ends, flags, sequence, acknowledged, data);
+        let at = Instant::from_nanos(self.nanos);
+        self.meter.observe(at, Link::Other(101), &frame, frame.len());
+        self.nanos += 20 * MILLISECOND;
+    }
+
+    /// Data of the caller.
+    fn data(&mut self, sequence: u32, data: &[u8]) {
+        self.passes(THERE, ACK, sequence, 1, data);
+    }
+
+    /// DTs that were counted so far.
+    fn dts(&self) -> u64 {
+        let report = self.meter.under_way().unwrap();
+        report.measures.table()[12].1
+    }
+
+    fn finish(mut self) -> Report {
+        self.meter.finish()
+    }
+}
+
+#[test]
+fn what_lies_beyond_a_gap_is_held_once() {
+    let mut wire = Wire::new();
+    wire.data(1_000, &packet(20));
+    wire.data(1_040, &packet(30));
+    assert_eq!((wire.dts(), wire.meter.held_octets()), (1, 30));
+    // The same again, and a part of it.
+    wire.data(1_040, &packet(30));
+    wire.data(1_040, &packet(30)[..10]);
+    assert_eq!(wire.meter.held_octets(), 30);
+    // Before it, and behind it.
+    wire.data(1_030, &packet(10));
+    wire.data(1_070, &packet(40));
+    assert_eq!((wire.dts(), wire.meter.held_octets()), (1, 80));
+    wire.data(1_020, &packet(10));
+    assert_eq!((wire.dts(), wire.meter.held_octets()), (5, 0));
+    let streams = wire.finish().measures.streams;
+    assert_eq!((streams.ahead, streams.late), (5, 1));
+}
+
+#[test]
+fn more_of_the_same_segment_is_held_beside_it() {
+    let mut wire = Wire::new();
+    wire.data(1_000, &packet(20));
+    wire.data(1_040, &packet(30)[..10]);
+    wire.data(1_040, &packet(30));
+    assert_eq!(wire.meter.held_octets(), 40);
+    wire.data(1_020, &packet(20));
+    assert_eq!((wire.dts(), wire.meter.held_octets()), (3, 0));
+}
+
+#[test]
+fn a_direction_holds_65536_octets_and_64_segments_and_then_gives_the_gap_up() {
+    let mut wire = Wire::new();
+    wire.data(1_000, &packet(20));
+    wire.data(2_000, &packet(40_000));
+    wire.data(42_000, &packet(25_536));
+    assert_eq!((wire.dts(), wire.meter.held_octets()), (1, 65_536));
+    wire.data(67_536, &packet(7));
+    assert_eq!((wire.dts(), wire.meter.held_octets()), (4, 0));
+
+    let mut wire = Wire::new();
+    wire.data(1_000, &packet(20));
+    for place in 0..64 {
+        wire.data(2_000 + 10 * place, &packet(10));
+    }
+    assert_eq!((wire.dts(), wire.meter.held_octets()), (1, 640));
+    wire.data(2_640, &packet(10));
+    assert_eq!((wire.dts(), wire.meter.held_octets()), (66, 0));
+}
+
+#[test]
+fn a_gap_that_the_receiver_does_not_have_is_given_up_at_once() {
+    let mut wire = Wire::new();
+    wire.data(1_000, &packet(20));
+    wire.passes(BACK, ACK, 1, 1_020, &[]);
+    // What lies between passed where nobody listened, since the receiver has it; then an older ACK, which
+    // takes nothing back.
+    wire.passes(BACK, ACK, 1, 1_070, &[]);
+    wire.passes(BACK, ACK, 1, 1_020, &[]);
+    wire.data(1_070, &packet(30));
+    assert_eq!((wire.dts(), wire.meter.held_octets()), (2, 0));
+    // The receiver does not have what comes next.
+    wire.data(1_110, &packet(30));
+    assert_eq!((wire.dts(), wire.meter.held_octets()), (2, 30));
+    // It has some of it, though not all.
+    wire.passes(BACK, ACK, 1, 1_105, &[]);
+    assert_eq!((wire.dts(), wire.meter.held_octets()), (3, 0));
+}
+
+#[test]
+fn what_is_held_counts_when_the_connection_ends() {
+    for flags in [FIN | ACK, RST] {
+        let mut wire = Wire::new();
+        wire.data(1_000, &packet(20));
+        wire.data(1_040, &packet(30));
+        assert_eq!(wire.meter.held_octets(), 30);
+        wire.passes(THERE, flags, 1_070, 1, &[]);
+        assert_eq!((wire.dts(), wire.meter.held_octets()), (2, 0));
+        wire.finish();
+    }
+}
+
+#[test]
+fn a_syn_far_from_what_was_sent_begins_another_connection() {
+    // The same SYN again, before more than 65,536 octets were sent.
+    let sent = |octets: usize| {
+        let mut wire = Wire::new();
+        wire.data(1_000, &packet(octets - 30_000));
+        wire.data(1_000 + octets as u32 - 30_000, &packet(30_000));
+        wire.passes(THERE, SYN, 999, 0, &[]);
+        // What comes next is next for the old connection, and far ahead for a new one.
+        wire.data(1_000 + octets as u32, &packet(20));
+        wire.finish().measures.streams.ahead
+    };
+    assert_eq!((sent(65_536), sent(65_537)), (0, 1));
+    // Another number.
+    let mut wire = Wire::new();
+    wire.data(1_000, &packet(20));
+    wire.passes(THERE, SYN, 499_999, 0, &[]);
+    wire.data(500_000, &packet(20));
+    let total = wire.finish();
+    assert_eq!((total.measures.table()[12].1, total.measures.streams.ahead), (2, 0));
+}
+
+#[test]
+fn a_syn_again_while_octets_are_held_begins_another_connection_if_any_were_sent() {
+    let mut wire = Wire::new();
+    wire.data(1_000, &packet(20));
+    wire.data(1_040, &packet(30));
+    wire.passes(THERE, SYN, 999, 0, &[]);
+    assert_eq!(wire.meter.held_octets(), 0, "what the old one held is no more");
+    wire.data(1_000, &packet(20));
+    assert_eq!(wire.dts(), 2);
+    // Nothing but what lies beyond the gap: the same SYN, sent again.
+    let mut wire = Wire::new();
+    wire.data(1_040, &packet(30));
+    wire.passes(THERE, SYN, 999, 0, &[]);
+    assert_eq!(wire.meter.held_octets(), 30);
+    // Nothing held: the same SYN, sent again.
+    let mut wire = Wire::new();
+    wire.data(1_000, &packet(20));
+    wire.passes(THERE, SYN, 999, 0, &[]);
+    wire.data(1_020, &packet(20));
+    assert_eq!(wire.finish().measures.streams.ahead, 0);
+}
+
+#[test]
+fn the_same_packet_is_a_copy_until_ten_milliseconds_have_passed() {
+    for (nanos, copies) in [(10 * MILLISECOND - 1, 1), (10 * MILLISECOND, 0)] {
+        let mut wire = Wire::new();
+        wire.data(1_000, &packet(20));
+        wire.nanos = wire.nanos - 20 * MILLISECOND + nanos;
+        wire.data(1_000, &packet(20));
+        let streams = wire.finish().measures.streams;
+        assert_eq!((streams.copies, streams.again), (copies, 1 - copies), "{nanos} ns");
+    }
+}
+
+/// A segment of TCP from host 1 to host 2 on Ethernet, as most are.
+fn on_ethernet(sequence: u32, data: &[u8]) -> Vec<u8> {
+    let mut frame = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0];
+    frame.extend(entry::segment(THERE, ACK, sequence, 1, data));
+    frame
+}
+
+#[test]
+fn copies_of_acknowledgements_are_told_on_ethernet_too() {
+    let mut meter = Meter::new(Settings::every(Duration::from_secs(3_600)));
+    let data = on_ethernet(1_000, &packet(20));
+    let silent = on_ethernet(1_020, &[]);
+    for (at, frame) in [(0, &data), (20, &silent), (21, &silent), (41, &silent)] {
+        meter.observe(Instant::from_nanos(at * MILLISECOND), Link::Ethernet, frame, frame.len());
+    }
+    let streams = meter.finish().measures.streams;
+    // The third is a copy of the second; the fourth says so again, 20 ms later.
+    assert_eq!((streams.segments, streams.copies, streams.again), (4, 1, 0));
+}
+
+#[test]
+fn a_connection_that_ends_within_a_packet_ends_abruptly() {
+    // CR and CC of class 0, and the front of a DT.
+    let cr = [3, 0, 0, 11, 6, 0xE0, 0, 0, 0, 7, 0];
+    let cc = [3, 0, 0, 11, 6, 0xD0, 0, 7, 0, 8, 0];
+    let ends = |data: &[u8]| {
+        let mut wire = Wire::new();
+        wire.data(1_000, &cr);
+        wire.passes(BACK, ACK, 1, 1_011, &cc);
+        wire.data(1_011, data);
+        wire.passes(THERE, FIN | ACK, 1_011 + data.len() as u32, 12, &[]);
+        let connections = wire.finish().measures.traffic.connections;
+        (connections.graceful, connections.abrupt)
+    };
+    assert_eq!((ends(&packet(20)), ends(&packet(20)[..15])), ((1, 0), (0, 1)));
+}
