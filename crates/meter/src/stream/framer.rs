@@ -445,4 +445,34 @@ mod tests {
         let pieces = [Ok(&stream[..9]), Ok(&stream[9..10]), Ok(&stream[10..])];
         assert_eq!(found(&pieces, false), ["Recognised", "4+0", "4+0"]);
     }
+
+    #[test]
+    fn between_packets_only_those_of_rdp_stand_and_of_three_octets_or_more() {
+        let cr = [3, 0, 0, 11, 6, 0xE0, 0, 0, 0, 1, 0];
+        let behind = |octets: &[u8], mixed: bool| {
+            let next = packet(&[1]);
+            let lines = found(&[Ok(&cr), Ok(&[octets, &next].concat())], mixed);
+            lines[2..].join(" ")
+        };
+        assert_eq!(behind(&[0x44, 3, 9], true), "ForeignPdu 4+0");
+        assert_eq!(behind(&[0x44, 3, 9], false), "LostStep FoundStep 4+0");
+        // Too short, and with low bits that are none of its.
+        assert_eq!(behind(&[0x44, 2], true), "LostStep FoundStep 4+0");
+        assert_eq!(behind(&[0x45, 3, 9], true), "LostStep FoundStep 4+0");
+        assert_eq!(behind(&[0x45, 0x80, 3], true), "LostStep FoundStep 4+0");
+        // A packet of version 3 whose reserved octet is right and whose length is not.
+        assert_eq!(behind(&[3, 0, 0, 2], false), "LostStep FoundStep 4+0");
+    }
+
+    #[test]
+    fn a_header_that_is_cut_is_waited_for_and_what_is_none_is_not() {
+        let stream = [packet(&[1]), packet(&[2])].concat();
+        for cut in 9..12 {
+            let pieces = [Ok(&stream[..cut]), Ok(&stream[cut..])];
+            assert_eq!(found(&pieces, false), ["Recognised", "4+0", "4+0"], "cut at {cut}");
+        }
+        // Two octets that begin nothing, then a packet.
+        let pieces = [Ok(&stream[..8]), Ok(&[9, 9][..]), Ok(&stream[..8])];
+        assert_eq!(found(&pieces, false), ["Recognised", "4+0", "LostStep", "FoundStep", "4+0"]);
+    }
 }

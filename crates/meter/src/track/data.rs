@@ -474,4 +474,68 @@ mod tests {
             assert_eq!((octets, incomplete), (expected, 0), "seed {seed}");
         }
     }
+
+    #[test]
+    fn an_ak_closes_the_holes_before_it_and_no_others() {
+        let mut order = DataOrder::from_the_start();
+        let mut expect = |acknowledged: Option<u32>, number: u32, expected: (bool, u64, u64)| {
+            let format = Format::Normal;
+            let closed = acknowledged.map(|next| order.acknowledged(format, next));
+            let arrival = order.arrive(format, number, Stretch::of(10, true));
+            let found =
+                closed.unwrap_or_default().finished.incomplete + arrival.finished.incomplete;
+            let unseen = closed.unwrap_or_default().unseen;
+            assert_eq!((arrival.retransmitted, unseen, found), expected, "{number}");
+        };
+        expect(None, 0, (false, 0, 0));
+        expect(None, 5, (false, 0, 0));
+        // 3 is expected: 1 and 2 came past unseen, and 3 may end what began with them.
+        expect(Some(3), 1, (true, 2, 0));
+        expect(None, 3, (false, 0, 1));
+        expect(None, 4, (false, 0, 0));
+        // 6 and 7 came past unseen, and 8 may end what began with them.
+        expect(None, 8, (false, 0, 0));
+        expect(Some(9), 7, (true, 2, 1));
+        // An AK beyond all that was seen proves nothing; one of the last does.
+        expect(None, 12, (false, 0, 0));
+        expect(Some(20), 9, (false, 0, 0));
+        expect(Some(13), 10, (true, 2, 1));
+    }
+
+    #[test]
+    fn a_dt_that_no_credit_reaches_gives_up_no_hole_and_is_believed_when_the_next_comes() {
+        let mut order = DataOrder::from_the_start();
+        // 1 is missing. A credit of 15 from 3 on, one past the last, reaches to 17.
+        for number in [0, 2] {
+            arrive(&mut order, number);
+        }
+        for number in [18, 40] {
+            let Arrival { out_of_window, unseen, .. } = arrive(&mut order, number);
+            assert_eq!((out_of_window, unseen), (true, 0), "{number}");
+        }
+        assert!(!arrive(&mut order, 1).retransmitted);
+        let far = [arrive(&mut order, 30), arrive(&mut order, 30), arrive(&mut order, 31)];
+        assert_eq!(
+            far.map(|it| (it.out_of_window, it.retransmitted)),
+            [(true, false), (true, true), (true, false)]
+        );
+        // From 3 to 30 none was seen: 30 itself was taken for an accident.
+        assert_eq!((far[2].unseen, arrive(&mut order, 32).out_of_window), (27, false));
+    }
+
+    #[test]
+    fn so_many_runs_are_kept_apart_and_no_more() {
+        let format = Format::Extended;
+        let mut order = DataOrder::from_the_start();
+        let runs = MAXIMUM_RUNS as u32;
+        let pass = |order: &mut DataOrder, number| {
+            order.arrive(format, number, Stretch::of(10, true)).unseen
+        };
+        // Every other one, from 1 on.
+        for run in 0..runs {
+            assert_eq!(pass(&mut order, 2 * run + 1), 0, "{run}");
+        }
+        assert_eq!(pass(&mut order, 2 * runs + 1), 1, "the first hole is given up");
+        assert_eq!(pass(&mut order, 2 * runs + 3), 1, "and the next one");
+    }
 }

@@ -180,9 +180,8 @@ impl Tracker {
         sink: &mut Sink<'_>,
     ) -> Result<(), Discarded> {
         self.expire(passage.at, sink);
+        // None in a DT of class 0, whose connection TCP tells.
         let reference = raw.destination_reference().unwrap_or_default();
-        let is_data_without_reference = raw.kind == Kind::Dt && raw.header_octets == 3;
-        let reference = if is_data_without_reference { Reference(0) } else { reference };
         let key = Key { owner: &passage.to, peer: &passage.from, reference };
         let found = self.table.find(&key, &self.hosts);
         let format = found.and_then(|(place, _)| self.table.get(place).format);

@@ -7,6 +7,7 @@ mod corpus;
 mod entry;
 mod every_capture;
 mod hostile;
+mod known;
 mod measures;
 mod ncc84;
 mod reassembler;

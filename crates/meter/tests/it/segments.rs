@@ -2,6 +2,7 @@
 
 use crate::entry;
 use core::time::Duration;
+use meter::oddity::Class;
 use meter::{Meter, Report, Settings};
 use wire::dissect::Link;
 use wire::time::Instant;
@@ -221,18 +222,118 @@ fn copies_of_acknowledgements_are_told_on_ethernet_too() {
 }
 
 #[test]
-fn a_connection_that_ends_within_a_packet_ends_abruptly() {
+fn a_connection_that_ends_within_a_packet_or_is_reset_ends_abruptly() {
     // CR and CC of class 0, and the front of a DT.
     let cr = [3, 0, 0, 11, 6, 0xE0, 0, 0, 0, 7, 0];
     let cc = [3, 0, 0, 11, 6, 0xD0, 0, 7, 0, 8, 0];
-    let ends = |data: &[u8]| {
+    let ends = |flags: u8, data: &[u8]| {
         let mut wire = Wire::new();
         wire.data(1_000, &cr);
         wire.passes(BACK, ACK, 1, 1_011, &cc);
         wire.data(1_011, data);
-        wire.passes(THERE, FIN | ACK, 1_011 + data.len() as u32, 12, &[]);
+        wire.passes(THERE, flags, 1_011 + data.len() as u32, 12, &[]);
         let connections = wire.finish().measures.traffic.connections;
         (connections.graceful, connections.abrupt)
     };
-    assert_eq!((ends(&packet(20)), ends(&packet(20)[..15])), ((1, 0), (0, 1)));
+    assert_eq!(ends(FIN | ACK, &packet(20)), (1, 0));
+    assert_eq!(ends(FIN | ACK, &packet(20)[..15]), (0, 1));
+    assert_eq!(ends(RST, &packet(20)), (0, 1));
+}
+
+#[test]
+fn after_the_end_the_same_numbers_may_be_used_anew() {
+    let mut wire = Wire::new();
+    wire.data(1_000, &packet(20));
+    wire.passes(THERE, FIN | ACK, 1_020, 1, &[]);
+    wire.passes(THERE, SYN, 999, 0, &[]);
+    wire.data(1_000, &packet(20));
+    assert_eq!(wire.dts(), 2);
+}
+
+#[test]
+fn what_both_sides_hold_counts_at_the_end_of_measuring() {
+    let mut wire = Wire::new();
+    wire.data(1_000, &packet(20));
+    wire.passes(BACK, ACK, 1, 1_020, &packet(20));
+    wire.data(1_040, &packet(20));
+    wire.passes(BACK, ACK, 41, 1_020, &packet(20));
+    assert_eq!((wire.dts(), wire.meter.held_octets()), (2, 40));
+    let total = wire.meter.finish();
+    assert_eq!((total.measures.table()[12].1, wire.meter.held_octets()), (4, 0));
+}
+
+#[test]
+fn a_stream_is_forgotten_after_five_minutes_with_what_it_holds() {
+    let mut wire = Wire::new();
+    wire.data(1_000, &packet(20));
+    wire.data(1_040, &packet(30));
+    assert_eq!(wire.meter.held_octets(), 30);
+    wire.nanos += 301_000 * MILLISECOND;
+    // Far from what was sent, and the first that is seen of it.
+    wire.data(700_000, &packet(20));
+    assert_eq!((wire.dts(), wire.meter.held_octets()), (2, 0));
+    assert_eq!(wire.finish().measures.streams.ahead, 1);
+}
+
+#[test]
+fn a_handshake_is_timed_from_a_syn_that_was_seen() {
+    let handshakes = |opening: &[(u8, u8, u32)]| {
+        let meter = Meter::new(Settings::every(Duration::from_secs(3_600)));
+        let mut wire = Wire { meter, nanos: 0 };
+        opening.iter().for_each(|(ends, flags, from)| wire.passes(*ends, *flags, *from, 0, &[]));
+        wire.data(1_000, &packet(20));
+        let delays = wire.finish().measures.delays;
+        (delays.callee_handshake.total_ns, delays.caller_handshake.total_ns)
+    };
+    let (syn, answer, ack) = ((THERE, SYN, 999), (BACK, SYN | ACK, 0), (THERE, ACK, 1_000));
+    assert_eq!(handshakes(&[syn, answer, ack]), (20 * MILLISECOND, 20 * MILLISECOND));
+    assert_eq!(handshakes(&[answer, ack]), (0, 20 * MILLISECOND));
+    // Which of two SYNs was answered cannot be told.
+    assert_eq!(handshakes(&[syn, syn, answer, ack]), (0, 20 * MILLISECOND));
+}
+
+#[test]
+fn of_all_streams_16_mebibytes_are_held() {
+    let mut meter = Meter::new(Settings::every(Duration::from_secs(3_600)));
+    let mut pass = |port: u16, sequence: u32, data: &[u8]| {
+        let mut frame = entry::segment(THERE, ACK, sequence, 1, data);
+        frame[20..22].copy_from_slice(&port.to_be_bytes());
+        meter.observe(Instant::ZERO, Link::Other(101), &frame, frame.len());
+        meter.held_octets()
+    };
+    // 256 streams hold as much as one may: 65,536 octets beyond a gap of one.
+    for port in 1..=256 {
+        pass(port, 1_000, &packet(20));
+        pass(port, 1_021, &packet(40_000));
+        assert_eq!(pass(port, 41_021, &packet(25_536)), usize::from(port) << 16);
+    }
+    pass(257, 1_000, &packet(20));
+    // What one more wants to hold is given up, of it alone.
+    assert_eq!(pass(257, 1_021, &packet(10)), 16 << 20);
+    let total = meter.finish();
+    let oddity = total.oddities.get(Class::Meter, "segments given up for want of room");
+    assert_eq!((total.measures.table()[12].1, oddity), (256 * 3 + 2, 1));
+    assert_eq!(meter.held_octets(), 0);
+}
+
+#[test]
+fn streams_side_by_side_are_told_apart() {
+    // Plain ones on Ethernet, and others.
+    for link in [Link::Ethernet, Link::Other(101)] {
+        let mut meter = Meter::new(Settings::every(Duration::from_secs(3_600)));
+        for place in 0..5 {
+            for (port, octets) in [(1_u16, 20), (2, 30)] {
+                let mut frame = on_ethernet(1_000 + place * octets, &packet(octets as usize));
+                frame[34..36].copy_from_slice(&port.to_be_bytes());
+                let frame = if link == Link::Ethernet { &frame[..] } else { &frame[14..] };
+                meter.observe(Instant::ZERO, link, frame, frame.len());
+            }
+        }
+        let found: Vec<_> = meter
+            .each_connection()
+            .map(|it| (it.ends[0].1, it.tpdus(), it.directions[0].all().data_octets))
+            .collect();
+        // 13 and 23 octets of user data five times.
+        assert_eq!(found, [(1, 5, 65), (2, 5, 115)], "{link:?}");
+    }
 }
