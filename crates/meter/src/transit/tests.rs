@@ -49,7 +49,8 @@ fn offset_and_transits_come_out_as_by_hand() {
     assert!((offset.value - 1_000.0).abs() < 1e-6, "{offset:?}");
     assert!((894.0..=900.0).contains(&offset.least), "{offset:?}");
     assert!((1_100.0..=1_106.0).contains(&offset.most), "{offset:?}");
-    assert!((100.0..=106.0).contains(&clocks.error_ns.unwrap()));
+    // At the end, 6 us from the middle: the least reading there is the first, 12 us before.
+    assert!((clocks.error_ns.unwrap() - 106.0).abs() < 0.01, "{:?}", clocks.error_ns);
     let [there, back] = clocks.ways.map(Option::unwrap);
     assert_eq!((there.least_ns, there.most_ns, there.mean_ns), (100, 140, 120));
     assert_eq!((back.least_ns, back.most_ns, back.mean_ns), (100, 160, 130));
@@ -73,6 +74,8 @@ fn the_truth_lies_within_the_bounds_whatever_skew_and_asymmetry_there_are() {
     let skew = clocks.skew.unwrap();
     assert!(skew.least <= 40e-6 && 40e-6 <= skew.most, "{skew:?}");
     assert!((skew.value - 40e-6).abs() < 2e-6, "{skew:?}");
+    // Turned by so much that 400 us open or close over 100 s.
+    assert!(skew.least > 30e-6 && skew.most < 50e-6, "{skew:?}");
     // In the middle, 49.5 s, the clocks are 5 ms and 49.5 s x 40e-6 = 1.98 ms apart.
     let offset = clocks.offset_ns.unwrap();
     assert!(offset.least <= 6_980_000.0 && 6_980_000.0 <= offset.most, "{offset:?}");
@@ -121,6 +124,52 @@ fn one_way_alone_tells_only_what_is_beyond_the_fastest() {
     assert_eq!((clocks.offset_ns, clocks.error_ns), (None, None));
     let [there, back] = clocks.ways;
     assert_eq!((there.unwrap().least_ns, there.unwrap().most_ns, back), (0, 40, None));
+}
+
+#[test]
+fn a_transit_may_be_wrong_by_most_where_bounds_are_widest() {
+    // As by hand above, but the readings that bound come last: at the beginning, 6 us before the middle,
+    // the greatest reading back lies 12 us ahead, so that 500 in a million add 6 ns to the 100.
+    let clocks = found(&[
+        (1, 2, 0, Some(10_000), Some(11_140)),
+        (2, 1, 0, Some(12_000), Some(12_840)),
+        (1, 2, 1, Some(20_000), Some(21_100)),
+        (2, 1, 1, Some(22_000), Some(22_900)),
+    ])
+    .clocks
+    .unwrap();
+    assert!((clocks.error_ns.unwrap() - 106.0).abs() < 0.01, "{:?}", clocks.error_ns);
+}
+
+#[test]
+fn the_fastest_need_not_be_the_first() {
+    let clocks =
+        found(&[(1, 2, 0, Some(10_000), Some(910_140)), (1, 2, 1, Some(20_000), Some(920_100))])
+            .clocks
+            .unwrap();
+    let way = clocks.ways[0].unwrap();
+    assert_eq!((way.least_ns, way.most_ns), (0, 40));
+}
+
+#[test]
+fn whoever_is_heard_first_may_be_on_either_side() {
+    let clocks =
+        found(&[(2, 1, 0, Some(20_100), Some(20_000)), (1, 2, 0, Some(30_000), Some(30_100))])
+            .clocks
+            .unwrap();
+    assert_eq!(clocks.ways.map(|way| way.unwrap().count), [1, 1]);
+    assert!((clocks.offset_ns.unwrap().value).abs() < 1e-6);
+}
+
+#[test]
+fn a_frame_that_one_tap_cut_is_the_same_frame() {
+    let mut transit = Transit::new(Limits::USUAL);
+    let whole = frame(1, 2, 0);
+    // Link, LLC and network header are 18 octets, that of the DT 5.
+    for (tap, octets) in [(Tap::Near, &whole[..]), (Tap::Far, &whole[..23])] {
+        transit.observe(tap, Instant::ZERO, Link::Ethernet, octets, 60);
+    }
+    assert_eq!(transit.finish().matching.matched, 1);
 }
 
 #[test]
