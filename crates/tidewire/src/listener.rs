@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use wire::capture::{Capture, CaptureError, Record, Statistics};
+use wire::capture::{Capture, CaptureError, Record, Resolution, SNAP_OCTETS, Statistics};
 use wire::dissect::Link;
 use wire::filter::Filter;
 use wire::time::{Instant, nanos};
@@ -139,6 +139,19 @@ impl Listener {
                 .first()
                 .map(|first| first.statistics)
                 .unwrap_or_default(),
+        }
+    }
+
+    /// The interface as a capture of it describes it, with what was counted so far.
+    pub(crate) fn described(&mut self, name: &str) -> wire::capture::Interface {
+        wire::capture::Interface {
+            link: Link::Ethernet,
+            name: name.to_owned(),
+            snap_octets: SNAP_OCTETS as u32,
+            fcs_octets: 0,
+            resolution: Resolution::NANO,
+            offset_seconds: 0,
+            statistics: self.statistics(),
         }
     }
 

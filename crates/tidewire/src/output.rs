@@ -4,6 +4,7 @@ use serde::Serialize;
 use std::io::{self, IsTerminal, Write};
 
 /// Where results go and in which form.
+#[derive(Clone, Copy)]
 pub(crate) struct Output {
     /// NDJSON instead of text.
     pub(crate) json: bool,

@@ -17,9 +17,13 @@ pub(crate) struct Export {
     /// Write them into this folder as Apache Parquet, where tidewire is built with its feature `parquet`.
     #[arg(long, value_name = "FOLDER", conflicts_with = "screen")]
     pub(crate) parquet: Option<PathBuf>,
-    /// With --read: write every frame into this pcapng file, with a comment of what the meter saw in it.
-    #[arg(long, value_name = "FILE", requires = "read", conflicts_with = "screen")]
+    /// Write every frame into this pcapng file, with a comment of what the meter saw in it; of a live
+    /// port headers alone.
+    #[arg(long, value_name = "FILE", conflicts_with = "screen")]
     pub(crate) annotate: Option<PathBuf>,
+    /// With --interface and --annotate: keep user data too.
+    #[arg(long, requires_all = ["interface", "annotate"], conflicts_with = "anonymize")]
+    pub(crate) full: bool,
     /// Write a record of each thing of note to this file as it happens, as NDJSON.
     #[arg(long, value_name = "FILE", conflicts_with = "screen")]
     pub(crate) events: Option<PathBuf>,

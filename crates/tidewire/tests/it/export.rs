@@ -185,7 +185,7 @@ fn a_disk_that_fills_ends_it_with_the_name_of_the_file() {
 }
 
 /// Time, octets and length of every frame of a capture, and its link.
-fn frames(path: &Path) -> Vec<(u64, Vec<u8>, usize, u32)> {
+pub(crate) fn frames(path: &Path) -> Vec<(u64, Vec<u8>, usize, u32)> {
     let mut capture = wire::capture::Capture::open(fs::File::open(path).unwrap()).unwrap();
     let mut frames = Vec::new();
     while let Some(record) = capture.next().unwrap() {
@@ -196,7 +196,7 @@ fn frames(path: &Path) -> Vec<(u64, Vec<u8>, usize, u32)> {
 }
 
 /// The comments that tshark shows of a capture, by the numbers of their frames.
-fn comments(path: &Path) -> Option<BTreeMap<u64, String>> {
+pub(crate) fn comments(path: &Path) -> Option<BTreeMap<u64, String>> {
     let output = Command::new("tshark")
         .arg("-r")
         .arg(path)
@@ -265,15 +265,6 @@ fn what_is_malformed_or_foreign_is_told_at_its_frame_and_place() {
             "tidewire: DT retransmission",
         ]
     );
-}
-
-#[test]
-fn a_port_is_not_annotated_and_no_file_is_made() {
-    let folder = tempfile::tempdir().unwrap();
-    let output = run_in(folder.path(), &["watch", "-i", "lo", "--annotate", "seen.pcapng"]);
-    check_code(&output, 2);
-    assert!(stderr(&output).contains("--annotate goes with --read"), "{}", stderr(&output));
-    assert!(!folder.path().join("seen.pcapng").exists());
 }
 
 #[test]

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "the helpers of these tests fail as tests do")]
 
 mod advise;
+mod annotated_port;
 mod anonymize;
 mod bad_input;
 mod capture;

@@ -1,6 +1,6 @@
 //! `tidewire capture`: frames of a live port or of captures, as pcapng, without their user data.
 
-mod store;
+pub(super) mod store;
 
 use super::watch::{Captures, listen, name_of, open_as};
 use crate::args::capture::Capture;
@@ -16,14 +16,18 @@ use serde::Serialize;
 use std::io::{self, IsTerminal as _};
 use std::path::Path;
 use store::{Rotation, Store};
-use wire::capture::{Interface, Record, Resolution, SNAP_OCTETS, Statistics};
-use wire::dissect::{Link, Stripper};
+use wire::capture::{Record, SNAP_OCTETS, Statistics};
+use wire::dissect::Stripper;
 use wire::filter::Filter;
 use wire::time::{Instant, nanos};
 
 /// How long to wait for a frame before looking up, and how often what was counted is written.
 const LOOK_UP: Duration = Duration::from_millis(100);
 const COUNTS_EVERY: Duration = Duration::from_secs(1);
+
+/// What is said wherever user data goes into a file.
+pub(super) const DATA_IS_KEPT: &str =
+    "warning: user data is kept; whoever reads the capture reads that too";
 
 /// A line of NDJSON.
 #[derive(Serialize)]
@@ -88,13 +92,18 @@ impl Passage {
 
     /// Writes the frame that was taken in last, under an interface of the store.
     fn write(&mut self, interface: u32, frame: &Wanting) -> io::Result<()> {
-        self.store.frame(interface, frame.at, &self.octets, frame.original_octets)
+        self.store.frame(interface, frame.at, (&self.octets, frame.original_octets), "")
     }
 
     fn comment(&self) -> String {
-        let data = if self.keeps_data { "" } else { "; user data is left out" };
-        format!("filter: {}{data}", self.filter)
+        comment(&self.filter, self.keeps_data)
     }
+}
+
+/// What is said of an interface where it is described.
+pub(super) fn comment(filter: &Filter, keeps_data: bool) -> String {
+    let data = if keeps_data { "" } else { "; user data is left out" };
+    format!("filter: {filter}{data}")
 }
 
 pub(crate) fn run(options: &Capture, output: &Output) -> anyhow::Result<Exit> {
@@ -129,7 +138,7 @@ pub(crate) fn run(options: &Capture, output: &Output) -> anyhow::Result<Exit> {
         octets: Vec::new(),
     };
     if options.full {
-        output.remark("warning: user data is kept; whoever reads the capture reads that too");
+        output.remark(DATA_IS_KEPT);
     }
     let (counted, stopped) = match &options.source.interface {
         Some(name) => live(name, listen, options, &mut passage, output),
@@ -225,15 +234,7 @@ fn live(
     };
     output.remark(format_args!("listening on {name}{}; Ctrl-C ends it", listener.through()));
     let end = listen.map(|Span(listen)| clock::now() + listen);
-    let described = Interface {
-        link: Link::Ethernet,
-        name: name.to_owned(),
-        snap_octets: snap_octets as u32,
-        fcs_octets: 0,
-        resolution: Resolution::NANO,
-        offset_seconds: 0,
-        statistics: Statistics::default(),
-    };
+    let described = listener.described(name);
     let comment = passage.comment();
     let heard = passage
         .store

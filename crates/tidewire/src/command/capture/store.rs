@@ -18,11 +18,11 @@ const BATCH_OCTETS: usize = 64 << 10;
 
 /// When to begin another file.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Rotation {
+pub(in crate::command) struct Rotation {
     /// No file grows beyond this, but for one with a single frame.
-    pub(super) octets: usize,
+    pub(in crate::command) octets: usize,
     /// How many files stay; all of them without a number.
-    pub(super) keep: Option<u64>,
+    pub(in crate::command) keep: Option<u64>,
 }
 
 enum Out {
@@ -40,17 +40,17 @@ struct Described {
 
 /// What was written.
 #[derive(Clone, Copy, Default, Debug)]
-pub(super) struct Written {
+pub(in crate::command) struct Written {
     /// Frames that are where they belong.
-    pub(super) frames: u64,
+    pub(in crate::command) frames: u64,
     /// Octets of all files.
-    pub(super) octets: u64,
+    pub(in crate::command) octets: u64,
     /// Files that were begun.
-    pub(super) files: u64,
+    pub(in crate::command) files: u64,
 }
 
 /// A capture under way.
-pub(super) struct Store {
+pub(in crate::command) struct Store {
     path: PathBuf,
     rotation: Option<Rotation>,
     out: Out,
@@ -65,7 +65,7 @@ pub(super) struct Store {
 
 impl Store {
     /// Begins at this place; `-` is standard output.
-    pub(super) fn begin(path: &Path, rotation: Option<Rotation>) -> io::Result<Self> {
+    pub(in crate::command) fn begin(path: &Path, rotation: Option<Rotation>) -> io::Result<Self> {
         let writer = Writer::new(Vec::new())?;
         let (path, names) = (path.to_owned(), VecDeque::new());
         let mut store = Self {
@@ -102,7 +102,11 @@ impl Store {
     }
 
     /// Describes an interface.
-    pub(super) fn interface(&mut self, interface: &Interface, comment: &str) -> io::Result<u32> {
+    pub(in crate::command) fn interface(
+        &mut self,
+        interface: &Interface,
+        comment: &str,
+    ) -> io::Result<u32> {
         let Interface { link, snap_octets, .. } = *interface;
         let (name, comment) = (interface.name.clone(), comment.to_owned());
         let number = self.writer.interface_cut(link, &name, snap_octets, &comment)?;
@@ -110,30 +114,32 @@ impl Store {
         Ok(number)
     }
 
-    /// Writes a frame.
-    pub(super) fn frame(
+    /// Writes a frame of which these octets are kept, with a comment unless that is empty.
+    pub(in crate::command) fn frame(
         &mut self,
         interface: u32,
         at: Instant,
-        octets: &[u8],
-        original_octets: usize,
+        (octets, original_octets): (&[u8], usize),
+        comment: &str,
     ) -> io::Result<()> {
         if let Some(Rotation { octets: limit, .. }) = self.rotation {
-            // Head and foot of the block, five words, and the frame with its pad.
-            let more = 32 + octets.len().next_multiple_of(4) as u64;
+            // Head and foot of the block, five words, the frame with its pad, and its comment.
+            let pad = |octets: usize| octets.next_multiple_of(4) as u64;
+            let said = if comment.is_empty() { 0 } else { 8 + pad(comment.len()) };
+            let more = 32 + pad(octets.len()) + said;
             let limit = limit as u64;
             let has_frames = self.in_file > 0 || self.gathered > 0;
             if has_frames && self.in_file + self.gathered_octets() + more > limit {
                 self.rotate()?;
             }
         }
-        self.writer.write(interface, at, octets, original_octets, "")?;
+        self.writer.write(interface, at, octets, original_octets, comment)?;
         self.gathered += 1;
         if self.writer.get_mut().len() >= BATCH_OCTETS { self.flush() } else { Ok(()) }
     }
 
     /// Writes what was counted.
-    pub(super) fn statistics(
+    pub(in crate::command) fn statistics(
         &mut self,
         interface: u32,
         at: Instant,
@@ -147,7 +153,7 @@ impl Store {
     }
 
     /// Hands on what was gathered. Blocks that do not go in whole are taken back, and forgotten.
-    pub(super) fn flush(&mut self) -> io::Result<()> {
+    pub(in crate::command) fn flush(&mut self) -> io::Result<()> {
         let gathered = mem::take(self.writer.get_mut());
         let frames = mem::take(&mut self.gathered);
         let done = match &mut self.out {
@@ -200,7 +206,7 @@ impl Store {
     }
 
     /// What was written so far.
-    pub(super) const fn written(&self) -> Written {
+    pub(in crate::command) const fn written(&self) -> Written {
         self.written
     }
 }

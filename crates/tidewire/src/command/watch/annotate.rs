@@ -1,15 +1,18 @@
 //! A capture with what the meter saw beside each frame, as comments that Wireshark shows.
 
 use super::remarks;
+use crate::command::capture::comment;
+use crate::command::capture::store::Store;
 use crate::exit::Failure;
+use crate::output::Output;
 use meter::Remarks;
 use meter::oddity::Class;
-use std::fs::{self, File};
-use std::io::{self, BufWriter};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
-use wire::capture::Interface;
-use wire::dissect::{Link, dissect_cut};
-use wire::pcapng::Writer;
+use wire::capture::{Interface, Statistics};
+use wire::dissect::{Link, Stripper, dissect_cut};
+use wire::filter::Filter;
 use wire::read::Malformed;
 use wire::time::Instant;
 
@@ -31,18 +34,67 @@ pub(super) fn fault(frame: &Frame<'_>, seen: &Remarks) -> Option<Malformed> {
     is_malformed.then(fault).flatten()
 }
 
-/// A pcapng file that is being written.
+/// What is written, and of what.
+pub(super) struct Wanted<'a> {
+    pub(super) path: &'a Path,
+    /// The captures that are read.
+    pub(super) read: &'a [PathBuf],
+    /// What is cut off frames of a live port, and what is said of that; captures are written as they
+    /// were read.
+    pub(super) cut: Option<Cut>,
+}
+
+/// What becomes of user data on its way from a port into a file.
+pub(super) struct Cut {
+    comment: String,
+    stripper: Option<Stripper>,
+    octets: Vec<u8>,
+}
+
+impl Cut {
+    /// For a port behind a filter; which is not said where no address may be.
+    pub(super) fn of(filter: Option<&Filter>, keeps_data: bool) -> Self {
+        let stripper = (!keeps_data).then(Stripper::new);
+        let comment = match filter {
+            Some(filter) => comment(filter, keeps_data),
+            None => "addresses are not those that passed; user data is left out".to_owned(),
+        };
+        Self { comment, stripper, octets: Vec::new() }
+    }
+
+    /// What is kept of a frame.
+    fn kept<'a>(&'a mut self, frame: &Frame<'_>, octets: &'a [u8]) -> &'a [u8] {
+        let Some(stripper) = &mut self.stripper else { return octets };
+        self.octets.clear();
+        self.octets.extend_from_slice(octets);
+        let kept = stripper.strip(frame.link, &mut self.octets, frame.original_octets);
+        self.octets.get(..kept).unwrap_or_default()
+    }
+}
+
+/// A pcapng file that is being written. What cannot be written ends it, and nothing else.
 pub(super) struct Annotated {
     path: PathBuf,
-    writer: Writer<BufWriter<File>>,
+    store: Store,
+    cut: Option<Cut>,
     /// How many interfaces were described, and how many of them belong to earlier captures.
     interfaces: u32,
     earlier: u32,
+    /// When the latest frame was seen.
+    latest: Instant,
+    /// Why nothing more is written.
+    failure: Option<Failure>,
+    output: Output,
 }
 
 impl Annotated {
     /// Makes the file, in place of an older one but never of one that is read.
-    pub(super) fn new(path: &Path, read: &[PathBuf]) -> Result<Self, Failure> {
+    pub(super) fn new(wanted: Wanted<'_>, output: &Output) -> Result<Self, Failure> {
+        let Wanted { path, read, cut } = wanted;
+        if path.as_os_str() == "-" {
+            let failure = Failure::usage("--annotate -: measures go to standard output");
+            return Err(failure.with_fix("--annotate FILE"));
+        }
         let is_source = read.iter().any(|read| {
             let whole = |path: &Path| fs::canonicalize(path).ok();
             whole(read).is_some_and(|read| whole(path) == Some(read))
@@ -51,11 +103,10 @@ impl Annotated {
             let path = path.display();
             return Err(Failure::usage(format!("--annotate {path}: that is what is being read")));
         }
-        let writer = File::create(path).and_then(|file| Writer::new(BufWriter::new(file)));
-        let writer = writer.map_err(|error| {
-            Failure::failed(format!("cannot write {}: {error}", path.display()))
-        })?;
-        Ok(Self { path: path.to_owned(), writer, interfaces: 0, earlier: 0 })
+        let store = Store::begin(path, None).map_err(|error| cannot_write(path, &error))?;
+        let (path, latest, output) = (path.to_owned(), Instant::ZERO, *output);
+        let (interfaces, earlier, failure) = (0, 0, None);
+        Ok(Self { path, store, cut, interfaces, earlier, latest, failure, output })
     }
 
     /// Interfaces are those of another capture from now on.
@@ -65,44 +116,78 @@ impl Annotated {
 
     /// Whether an interface has not been described yet.
     pub(super) const fn lacks(&self, interface: u32) -> bool {
-        self.earlier + interface >= self.interfaces
+        self.failure.is_none() && self.earlier + interface >= self.interfaces
     }
 
     /// Describes the interfaces that have not been yet, perhaps without their names.
-    pub(super) fn describe(&mut self, interfaces: &[Interface], is_named: bool) -> io::Result<()> {
-        for Interface { link, name, .. } in
-            interfaces.iter().skip((self.interfaces - self.earlier) as usize)
-        {
-            let name = if is_named { name } else { "" };
-            self.writer.interface(*link, name).map_err(|error| self.named(&error))?;
+    pub(super) fn describe(&mut self, interfaces: &[Interface], is_named: bool) {
+        let comment = self.cut.as_ref().map_or("", |cut| &cut.comment);
+        for interface in interfaces.iter().skip((self.interfaces - self.earlier) as usize) {
+            let name = if is_named { interface.name.clone() } else { String::new() };
+            let described = Interface { name, ..interface.clone() };
+            if let Err(error) = self.store.interface(&described, comment) {
+                return self.give_up(&error);
+            }
             self.interfaces += 1;
         }
-        Ok(())
     }
 
     /// Writes what is kept of a frame, and what was seen of it.
-    pub(super) fn write(
-        &mut self,
-        frame: &Frame<'_>,
-        kept: &[u8],
-        seen: &Remarks,
-    ) -> io::Result<()> {
-        let Frame { at, link, octets, original_octets, interface } = *frame;
-        let is_malformed = seen.oddities.iter().any(|(class, ..)| class == Class::Malformed);
-        let fault =
-            is_malformed.then(|| dissect_cut(link, octets, original_octets).fault).flatten();
-        let comment = remarks::line(seen, fault);
-        self.writer
-            .write(self.earlier + interface, at, kept, original_octets, &comment)
-            .map_err(|error| self.named(&error))
+    pub(super) fn write(&mut self, frame: &Frame<'_>, kept: &[u8], seen: &Remarks) {
+        if self.failure.is_some() {
+            return;
+        }
+        let comment = remarks::line(seen, fault(frame, seen));
+        let Frame { at, original_octets, interface, .. } = *frame;
+        self.latest = at;
+        let kept = match &mut self.cut {
+            Some(cut) => cut.kept(frame, kept),
+            None => kept,
+        };
+        let interface = self.earlier + interface;
+        if let Err(error) = self.store.frame(interface, at, (kept, original_octets), &comment) {
+            self.give_up(&error);
+        }
     }
 
-    /// Ends the file.
-    pub(super) fn finish(&mut self) -> io::Result<()> {
-        self.writer.flush().map_err(|error| self.named(&error))
+    /// Writes what was counted at the interfaces of the capture, as far as anything was.
+    pub(super) fn count(&mut self, interfaces: &[Interface]) {
+        let described = self.interfaces - self.earlier;
+        for (place, interface) in (0..described).zip(interfaces) {
+            let counted = interface.statistics;
+            if self.failure.is_some() || counted == Statistics::default() {
+                continue;
+            }
+            let place = self.earlier + place;
+            if let Err(error) = self.store.statistics(place, self.latest, &counted) {
+                self.give_up(&error);
+            }
+        }
     }
 
-    fn named(&self, error: &io::Error) -> io::Error {
-        io::Error::new(error.kind(), format!("cannot write {}: {error}", self.path.display()))
+    /// Hands on what was gathered, so that others can read it.
+    pub(super) fn flush(&mut self) {
+        if self.failure.is_none()
+            && let Err(error) = self.store.flush()
+        {
+            self.give_up(&error);
+        }
     }
+
+    /// Ends the file; why it ended before, if it did.
+    pub(super) fn finish(&mut self) -> Option<Failure> {
+        self.flush();
+        self.failure.take()
+    }
+
+    /// Says why nothing more is written.
+    fn give_up(&mut self, error: &io::Error) {
+        let failure = cannot_write(&self.path, error);
+        self.output.remark(format_args!("warning: {failure}; what passes is metered still"));
+        self.failure = Some(failure);
+    }
+}
+
+fn cannot_write(path: &Path, error: &io::Error) -> Failure {
+    Failure::failed(format!("cannot write {}: {error}", path.display()))
 }

@@ -69,6 +69,7 @@ pub(crate) fn meter(
                 beside.begin_capture();
                 let passing = Passing { capture: &mut capture, path, before };
                 let found = passing.pass(recorder, (beside, teller))?;
+                beside.count(capture.interfaces());
                 remark_on_links(&capture, &name(path), output);
                 before = counted(&before, &capture);
                 found
@@ -120,7 +121,7 @@ impl Passing<'_> {
                     let Record { at, link, octets, original_octets, interface } = record;
                     let octets = if beside.lacks(interface) {
                         let octets = octets.to_vec();
-                        beside.describe(capture.interfaces())?;
+                        beside.describe(capture.interfaces());
                         Cow::Owned(octets)
                     } else {
                         Cow::Borrowed(octets)

@@ -1,10 +1,11 @@
 //! Frames on their way to the meter, and what is done with each beside.
 
-use super::annotate::{Annotated, Frame};
+use super::annotate::{Annotated, Cut, Frame, Wanted};
 use super::events::Events;
 use crate::anonymize::{Key, Renamed, rename};
 use crate::args::Watch;
 use crate::exit::Failure;
+use crate::output::Output;
 use crate::stream::Recorder;
 use meter::Remarks;
 use std::io;
@@ -28,14 +29,20 @@ impl Frames {
     ///
     /// # Errors
     /// Files that cannot be made.
-    pub(super) fn new(watch: &Watch) -> Result<Self, Failure> {
-        let annotated = watch.export.annotate.as_deref();
-        let annotated =
-            annotated.map(|path| Annotated::new(path, &watch.source.read)).transpose()?;
-        let events = watch.export.events.as_deref().map(Events::new).transpose()?;
-        let key = || Key::open(watch.export.anonymize_key.as_deref());
-        let names = watch.export.anonymize.then(key).transpose()?;
-        Ok(Self { names, annotated, events, ..Self::wanting(watch.source.filter.clone()) })
+    pub(super) fn new(watch: &Watch, output: &Output) -> Result<Self, Failure> {
+        let export = &watch.export;
+        let wanting = Self::wanting(watch.source.filter.clone());
+        let said = (!export.anonymize).then(|| wanting.wanted());
+        let is_live = watch.source.interface.is_some();
+        let annotated = export.annotate.as_deref().map(|path| {
+            let cut = is_live.then(|| Cut::of(said.as_ref(), export.full));
+            Annotated::new(Wanted { path, read: &watch.source.read, cut }, output)
+        });
+        let annotated = annotated.transpose()?;
+        let events = export.events.as_deref().map(Events::new).transpose()?;
+        let key = || Key::open(export.anonymize_key.as_deref());
+        let names = export.anonymize.then(key).transpose()?;
+        Ok(Self { names, annotated, events, ..wanting })
     }
 
     /// Nothing beside, and only frames that pass.
@@ -66,10 +73,29 @@ impl Frames {
     }
 
     /// Takes notice of the interfaces of the capture.
-    pub(super) fn describe(&mut self, interfaces: &[Interface]) -> io::Result<()> {
-        let is_named = self.names.is_none();
-        let annotated = self.annotated.as_mut();
-        annotated.map_or(Ok(()), |annotated| annotated.describe(interfaces, is_named))
+    pub(super) fn describe(&mut self, interfaces: &[Interface]) {
+        if let Some(annotated) = &mut self.annotated {
+            annotated.describe(interfaces, self.names.is_none());
+        }
+    }
+
+    /// Whether frames are written, so that what was counted belongs beside them.
+    pub(super) const fn are_kept(&self) -> bool {
+        self.annotated.is_some()
+    }
+
+    /// Takes notice of what was counted at the interfaces of the capture, up to the latest frame.
+    pub(super) fn count(&mut self, interfaces: &[Interface]) {
+        if let Some(annotated) = &mut self.annotated {
+            annotated.count(interfaces);
+        }
+    }
+
+    /// Nothing passes for now: hands on what was gathered.
+    pub(super) fn flush(&mut self) {
+        if let Some(annotated) = &mut self.annotated {
+            annotated.flush();
+        }
     }
 
     /// Gives a frame to the meter, if it is wanted; with other addresses where nobody is to know them.
@@ -100,13 +126,14 @@ impl Frames {
         if let Some(events) = &mut self.events {
             events.write(frame, &self.remarks)?;
         }
-        self.annotated
-            .as_mut()
-            .map_or(Ok(()), |annotated| annotated.write(frame, kept, &self.remarks))
+        if let Some(annotated) = &mut self.annotated {
+            annotated.write(frame, kept, &self.remarks);
+        }
+        Ok(())
     }
 
-    /// Ends what is being written.
-    pub(super) fn finish(&mut self) -> io::Result<()> {
-        self.annotated.as_mut().map_or(Ok(()), Annotated::finish)
+    /// Ends what is being written; why a file lacks something, if one does.
+    pub(super) fn finish(&mut self) -> Option<Failure> {
+        self.annotated.as_mut().and_then(Annotated::finish)
     }
 }

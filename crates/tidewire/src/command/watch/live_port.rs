@@ -17,6 +17,8 @@ use wire::filter::Filter;
 
 /// How long to wait for a frame before looking up.
 const LOOK_UP: Duration = Duration::from_millis(100);
+/// How often what was counted goes into a file.
+const COUNTS_EVERY: Duration = Duration::from_secs(1);
 /// By how much a frame may be older than the moment it is taken from a port that was silent.
 const LAG: Duration = Duration::from_millis(20);
 
@@ -52,6 +54,8 @@ pub(super) fn meter(
     let day = Correlation::read();
     let end = listen.map(|Span(listen)| clock::now() + listen);
     let mut is_over = false;
+    beside.describe(&[listener.described(interface)]);
+    let mut counts_at = clock::now() + COUNTS_EVERY;
     loop {
         let now = clock::now();
         let is_enough = interrupt::requested() || recorder.is_done();
@@ -66,7 +70,10 @@ pub(super) fn meter(
                 beside.observe(recorder, &frame)?;
             }
             Ok(None) if is_over => break,
-            Ok(None) => recorder.advance(day.to_wall(clock::now()).saturating_sub(LAG)),
+            Ok(None) => {
+                recorder.advance(day.to_wall(clock::now()).saturating_sub(LAG));
+                beside.flush();
+            }
             Err(failure) => {
                 heard.failure = Some(failure);
                 break;
@@ -74,6 +81,10 @@ pub(super) fn meter(
         }
         if recorder.is_due(day.to_wall(clock::now())) {
             recorder.note_collected(listener.statistics());
+        }
+        if beside.are_kept() && now >= counts_at {
+            counts_at = now + COUNTS_EVERY;
+            beside.count(&[listener.described(interface)]);
         }
         teller.tell(recorder)?;
         let frames = recorder.frames();
@@ -83,6 +94,7 @@ pub(super) fn meter(
         recorder.advance(day.to_wall(clock::now()));
         teller.tell(recorder)?;
     }
+    beside.count(&[listener.described(interface)]);
     recorder.note_left_out(beside.left_out());
     recorder.note_collected(listener.statistics());
     if let Some(dropped @ 1..) = recorder.collected().dropped() {

@@ -13,6 +13,7 @@ mod remarks;
 pub(crate) mod require;
 mod transit;
 
+use super::capture::DATA_IS_KEPT;
 use super::measuring::{Beside, Measuring, Teller, conclude};
 use crate::args::source::FrameSource;
 use crate::args::{Screen, Watch};
@@ -32,10 +33,6 @@ use live_port::Port;
 
 pub(crate) fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
     let listen = listen(&watch.source)?;
-    if watch.source.read.is_empty() && watch.export.annotate.is_some() {
-        let failure = Failure::usage("--annotate goes with --read: of a port no user data is kept");
-        return Err(failure.with_fix("tidewire capture, and watch --read what it wrote").into());
-    }
     if let Some(far) = &watch.far {
         let [near] = &watch.source.read[..] else {
             return Err(Failure::usage("--far goes with one capture behind --read").into());
@@ -62,14 +59,18 @@ pub(crate) fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
     let head = measuring.head(source(watch));
     let mut teller = Teller::begin(output, head, measuring.only.clone(), beside)?;
     let mut recorder = measuring.recorder();
-    let mut frames = Frames::new(watch)?;
+    let mut frames = Frames::new(watch, output)?;
+    if watch.export.full {
+        output.remark(DATA_IS_KEPT);
+    }
     let beside = (&mut frames, &mut teller);
     let heard = match port(watch) {
         None => file::meter(captures(watch), &mut recorder, beside, output)?,
         Some(port) => live_port::meter(&port, listen, &mut recorder, beside, output)?,
     };
-    frames.finish()?;
-    conclude(heard, &mut recorder, &mut teller)
+    let unwritten = frames.finish();
+    let exit = conclude(heard, &mut recorder, &mut teller)?;
+    unwritten.map_or(Ok(exit), |failure| Err(failure.into()))
 }
 
 /// How long to listen, where that is said; and whether all that is said of where frames come from goes
