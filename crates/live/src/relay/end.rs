@@ -65,8 +65,8 @@ impl End {
         })?;
         let prepare = || {
             out.wait_for_room(WAIT_FOR_ROOM)?;
-            out.set(libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, 1_i32)?;
-            // Of no protocol: it hears nothing.
+            // Of no protocol: it hears nothing. What it sends goes through the interface's queue, since
+            // other taps of this host would not hear it otherwise (packet(7), PACKET_QDISC_BYPASS).
             out.bind_interface(interface.index, 0)
         };
         prepare().map_err(PortError::system("prepare a raw socket"))?;
