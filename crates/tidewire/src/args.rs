@@ -353,19 +353,44 @@ pub(crate) struct Serve {
     pub(crate) time: Option<String>,
 }
 
+/// What `watch` does not do where it tells transits.
+const NOT_OF_TRANSITS: [&str; 17] = [
+    "screen",
+    "metrics",
+    "follow",
+    "measure",
+    "report",
+    "sample",
+    "intervals",
+    "start",
+    "channel",
+    "sizes",
+    "only",
+    "csv",
+    "zeek",
+    "parquet",
+    "annotate",
+    "events",
+    "require",
+];
+
 /// `watch`
 #[derive(Args, Debug)]
 #[command(
     group = ArgGroup::new("source").required(true).args(["read", "interface"]),
-    after_help = "Examples:\n  tidewire watch -r plant.pcapng.gz                 a capture file\n  tidewire watch -i eth1 -t 60s --measure 1s        a live port, for a minute\n  tcpdump -i eth1 -w - | tidewire watch -r -        whatever another tool hears\n  tidewire watch -i eth1 --screen monitor           what passes, as it passes\n  tidewire watch -r plant.pcapng --screen measures  what is wrong, and where\n  tidewire watch -r plant.pcapng --zeek logs        tables for other programs (help files)"
+    after_help = "Examples:\n  tidewire watch -r plant.pcapng.gz                 a capture file\n  tidewire watch -i eth1 -t 60s --measure 1s        a live port, for a minute\n  tcpdump -i eth1 -w - | tidewire watch -r -        whatever another tool hears\n  tidewire watch -i eth1 --screen monitor           what passes, as it passes\n  tidewire watch -i eth1 --far-interface eth2       how long it takes through a box\n  tidewire watch -r plant.pcapng --screen measures  what is wrong, and where\n  tidewire watch -r plant.pcapng --zeek logs        tables for other programs (help files)"
 )]
 pub(crate) struct Watch {
     #[command(flatten)]
     pub(crate) source: source::FrameSource,
     /// A capture of the same traffic at another place: tell one-way transits between the two instead.
-    #[arg(long, value_name = "FILE", requires = "read", conflicts_with_all = ["interface", "screen",
-        "metrics"])]
+    /// With --interface it is "-", which comes in while the port is heard.
+    #[arg(long, value_name = "FILE", conflicts_with_all = NOT_OF_TRANSITS)]
     pub(crate) far: Option<PathBuf>,
+    /// With --interface: the same between that port and this one, by one clock.
+    #[arg(long, value_name = "IF", requires = "interface", conflicts_with = "far",
+        conflicts_with_all = NOT_OF_TRANSITS)]
+    pub(crate) far_interface: Option<String>,
     /// Serve what is counted to Prometheus over HTTP at this address, such as 127.0.0.1:9464.
     #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "screen")]
     pub(crate) metrics: Option<std::net::SocketAddr>,

@@ -7,7 +7,7 @@ use core::time::Duration;
 use live::clock::{self, Correlation};
 use live::interface::{Interface, Kind};
 use live::port::{PortError, Wait};
-use live::tap::{Collection, Tap, TapParams};
+use live::tap::{Collection, Sighting, Tap, TapParams};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -26,6 +26,15 @@ const NOT_PERMITTED: i32 = 5;
 /// How long the helper may take for what it has still got.
 const LAST: Duration = Duration::from_secs(1);
 
+/// By which times frames are told.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Times {
+    /// By a clock that never steps, which shows the time of day as it was in the beginning.
+    Steady,
+    /// By the kernel's own stamps as they stand, which two ports can be compared by.
+    Stamps,
+}
+
 /// How to listen.
 pub(crate) struct Wanted<'a> {
     pub(crate) interface: &'a str,
@@ -35,6 +44,7 @@ pub(crate) struct Wanted<'a> {
     pub(crate) snap_octets: usize,
     /// Whether the helper is to listen though this process might.
     pub(crate) by_helper: bool,
+    pub(crate) times: Times,
 }
 
 /// A port that is listened to.
@@ -49,6 +59,7 @@ pub(crate) struct Own {
     tap: Tap,
     /// Frames are told in the time of day and stamped by the clock that never steps.
     day: Correlation,
+    times: Times,
     /// How many frames are still to come, once it has been stopped.
     rest: Option<u64>,
 }
@@ -79,7 +90,7 @@ impl Listener {
         }
         let day = Correlation::read();
         match open_tap(wanted) {
-            Ok(tap) => Ok(Self::Own(Box::new(Own { tap, day, rest: None }))),
+            Ok(tap) => Ok(Self::Own(Box::new(Own { tap, day, times: wanted.times, rest: None }))),
             Err(error @ PortError::NotPermitted { .. }) if is_there => {
                 match Helper::open(&helper, wanted) {
                     Ok(helper) => Ok(Self::Helper(Box::new(helper))),
@@ -168,10 +179,13 @@ impl Own {
             Some(rest) => *rest -= 1,
             None => {}
         }
-        let Self { tap, day, .. } = self;
+        let Self { tap, day, times, .. } = self;
+        let stamped = |frame: &Sighting<'_>| {
+            frame.wall_nanos.filter(|_| *times == Times::Stamps).map(Instant::from_nanos)
+        };
         let sighting = tap.receive(until).map_err(|error| permission::failure(&error))?;
         Ok(sighting.map(|frame| Record {
-            at: day.to_wall(frame.at),
+            at: stamped(&frame).unwrap_or_else(|| day.to_wall(frame.at)),
             link: Link::Ethernet,
             octets: frame.octets,
             original_octets: frame.original_octets,

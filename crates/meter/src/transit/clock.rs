@@ -12,6 +12,9 @@
 //! lines that separate the two ways, the one that leaves most room to both. The bounds of offset and skew
 //! are those of all such lines either way.
 //!
+//! One clock that stamps for both taps has neither offset nor skew to itself: each difference is a transit,
+//! and its sign says which way.
+//!
 //! Assumed: the skew is constant while it is looked at, and below [`MOST_SKEW`]. Bias: where delays
 //! change in step with time, a skew is seen that is none; its bounds still hold.
 
@@ -138,6 +141,22 @@ impl Clocks {
             unplaced,
             ways: [of(&ways[0], 1.0), of(&ways[1], -1.0)],
         })
+    }
+}
+
+impl Clocks {
+    /// From readings of one clock; nothing where there are none.
+    #[must_use]
+    pub fn of_one(readings: &[Reading]) -> Option<Self> {
+        let mut ways: [Vec<f64>; 2] = [Vec::new(), Vec::new()];
+        for Reading { difference_ns, .. } in readings {
+            ways[usize::from(*difference_ns < 0)].push(difference_ns.unsigned_abs() as f64);
+        }
+        let none = Some(Bounded { value: 0.0, least: 0.0, most: 0.0 });
+        let ways = ways.map(Way::of);
+        let is_none = ways == [None; 2];
+        let clocks = Self { offset_ns: none, skew: none, error_ns: Some(0.0), unplaced: 0, ways };
+        (!is_none).then_some(clocks)
     }
 }
 

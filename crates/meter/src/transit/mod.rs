@@ -6,7 +6,10 @@
 //! between them or was not captured, nobody can say which, and none of them is matched. So a
 //! retransmission is never taken for the original.
 //!
-//! What is found is the difference of two clocks' readings; [`clock`] makes transit of it.
+//! What is found is the difference of two clocks' readings; [`clock`] makes transit of it. Where one
+//! clock stamps for both taps that difference is the transit. Frames then come in the order of their
+//! stamps, which tells more: a copy that has reached the other tap waits no longer, so that a number
+//! that comes back is not taken for a copy, and nothing waits for longer than a transit may take.
 //!
 //! Bias: copies of which one was lost and another doubled between the taps are matched wrongly.
 //! Left out: TPDUs in TCP streams and in CLNP segments, which a path may cut anew, and frames beyond
@@ -16,10 +19,14 @@ pub mod clock;
 
 use crate::host::Address;
 use clock::{Clocks, Reading};
-use std::collections::{BTreeMap, VecDeque};
+use core::time::Duration;
+use std::collections::BTreeMap;
 use wire::dissect::{Link, levels};
 use wire::time::Instant;
 use wire::tp;
+
+/// After so many TPDUs that passed one tap first it is known which tap those of their ends pass first.
+const SURE: i8 = 8;
 
 /// Which of the two taps.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -39,9 +46,13 @@ struct Name {
 }
 
 /// The copies of a TPDU: when each tap saw which.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Copies {
     seen: [Vec<Instant>; 2],
+    /// When the first of them was seen.
+    since: Instant,
+    /// Their place in the order.
+    number: u64,
 }
 
 /// How many TPDUs were matched, and why others were not.
@@ -63,7 +74,8 @@ pub struct Matching {
 /// The limits on memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// TPDUs whose copies wait for each other. The oldest is settled when there are more.
+    /// TPDUs whose copies wait for each other, and a quarter of how many copies may. The oldest is
+    /// settled when there are more.
     pub waiting: usize,
     /// Pairs that are kept.
     pub pairs: usize,
@@ -74,14 +86,33 @@ impl Limits {
     pub const USUAL: Self = Self { waiting: 1 << 18, pairs: 1 << 20 };
 }
 
+/// Who stamps what the taps see.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stamps {
+    /// Each tap's own clock. Frames of a tap come in its order.
+    TwoClocks,
+    /// One clock. The frames of both taps come in its order.
+    OneClock {
+        /// What takes longer from tap to tap is not matched.
+        longest: Duration,
+    },
+}
+
 /// Matches what two taps see of the same traffic.
 #[derive(Clone, Debug)]
 pub struct Transit {
+    stamps: Stamps,
     limits: Limits,
     addresses: BTreeMap<Address, u32>,
     copies: BTreeMap<Name, Copies>,
+    /// How many copies wait.
+    waiting: usize,
     /// In the order in which they were first seen.
-    order: VecDeque<Name>,
+    order: BTreeMap<u64, Name>,
+    /// How many TPDUs have waited so far.
+    numbers: u64,
+    /// Which tap TPDUs of these ends pass first: the near one above zero.
+    leanings: BTreeMap<[u32; 2], i8>,
     matching: Matching,
     pairs: Vec<Pair>,
 }
@@ -98,12 +129,16 @@ struct Pair {
 impl Transit {
     /// Nothing seen yet.
     #[must_use]
-    pub const fn new(limits: Limits) -> Self {
+    pub const fn new(stamps: Stamps, limits: Limits) -> Self {
         Self {
+            stamps,
             limits,
             addresses: BTreeMap::new(),
             copies: BTreeMap::new(),
-            order: VecDeque::new(),
+            waiting: 0,
+            order: BTreeMap::new(),
+            numbers: 0,
+            leanings: BTreeMap::new(),
             matching: Matching {
                 tpdus: [0; 2],
                 matched: 0,
@@ -115,8 +150,8 @@ impl Transit {
         }
     }
 
-    /// Takes notice of a frame at a tap. Each tap's frames come in the order of its clock; which tap
-    /// comes first does not matter as long as no more TPDUs lie between than may wait.
+    /// Takes notice of a frame at a tap. Of two clocks each tap's frames come in the order of its own;
+    /// which tap comes first does not matter as long as no more TPDUs lie between than may wait.
     pub fn observe(
         &mut self,
         tap: Tap,
@@ -155,24 +190,65 @@ impl Transit {
 
     fn tpdu(&mut self, tap: Tap, at: Instant, name: Name) {
         self.matching.tpdus[tap as usize] += 1;
-        if let Some(copies) = self.copies.get_mut(&name) {
-            copies.seen[tap as usize].push(at);
-            return;
+        if let Stamps::OneClock { longest } = self.stamps {
+            self.settle_older(at.saturating_sub(longest));
+            if self.is_orphan(tap, &name) {
+                self.matching.unmatched[tap as usize] += 1;
+                return;
+            }
         }
-        if self.order.len() >= self.limits.waiting
-            && let Some(oldest) = self.order.pop_front()
-        {
+        while self.order.len() >= self.limits.waiting || self.waiting >= 4 * self.limits.waiting {
+            let Some((_, oldest)) = self.order.pop_first() else { break };
             self.settle(&oldest);
         }
-        let mut copies = Copies::default();
+        self.waiting += 1;
+        let number = self.numbers;
+        let copies = self.copies.entry(name.clone()).or_insert_with(|| {
+            let seen = [Vec::new(), Vec::new()];
+            Copies { seen, since: at, number }
+        });
         copies.seen[tap as usize].push(at);
-        self.order.push_back(name.clone());
-        self.copies.insert(name, copies);
+        if copies.number == number {
+            self.numbers += 1;
+            self.order.insert(number, name);
+            return;
+        }
+        let [near, far] = &copies.seen;
+        if self.stamps != Stamps::TwoClocks && near.len() == far.len() {
+            self.order.remove(&copies.number);
+            self.settle(&name);
+        }
+    }
+
+    /// Settles what waits since before then.
+    fn settle_older(&mut self, then: Instant) {
+        while let Some(first) = self.order.first_entry()
+            && self.copies.get(first.get()).is_none_or(|copies| copies.since < then)
+        {
+            let name = first.remove();
+            self.settle(&name);
+        }
+    }
+
+    /// Whether a TPDU comes to the tap that its like pass last, and was not seen at the other.
+    fn is_orphan(&mut self, tap: Tap, name: &Name) -> bool {
+        let Some(leaning) = self.leanings.get_mut(&name.ends) else { return false };
+        let passes_last = match tap {
+            Tap::Near => *leaning <= -SURE,
+            Tap::Far => *leaning >= SURE,
+        };
+        let is_orphan = passes_last && !self.copies.contains_key(name);
+        if is_orphan {
+            // Many of them would mean that the leaning is wrong.
+            *leaning -= leaning.signum();
+        }
+        is_orphan
     }
 
     /// Pairs the copies of a TPDU, if they can be.
     fn settle(&mut self, name: &Name) {
-        let Some(Copies { seen: [near, far] }) = self.copies.remove(name) else { return };
+        let Some(Copies { seen: [near, far], .. }) = self.copies.remove(name) else { return };
+        self.waiting -= near.len() + far.len();
         let counts = [near.len() as u64, far.len() as u64];
         if counts[0] != counts[1] {
             let is_missing = near.is_empty() || far.is_empty();
@@ -183,19 +259,32 @@ impl Transit {
         }
         self.matching.matched += counts[0];
         for (near, far) in near.into_iter().zip(far) {
+            let difference_ns = far.as_nanos().cast_signed() - near.as_nanos().cast_signed();
+            self.lean(name.ends, difference_ns);
             if self.pairs.len() >= self.limits.pairs {
                 self.matching.beyond += 1;
                 continue;
             }
-            let difference_ns = far.as_nanos().cast_signed() - near.as_nanos().cast_signed();
             self.pairs.push(Pair { ends: name.ends, near, difference_ns });
+        }
+    }
+
+    /// Notes which tap was passed first, where one clock tells.
+    fn lean(&mut self, ends: [u32; 2], difference_ns: i64) {
+        if self.stamps == Stamps::TwoClocks {
+            return;
+        }
+        let is_known = self.leanings.contains_key(&ends);
+        if is_known || self.leanings.len() < self.limits.waiting {
+            let leaning = self.leanings.entry(ends).or_default();
+            *leaning = (*leaning + difference_ns.signum() as i8).clamp(-2 * SURE, 2 * SURE);
         }
     }
 
     /// Settles all that wait, and tells how long TPDUs took from tap to tap each way.
     #[must_use]
     pub fn finish(mut self) -> Found {
-        while let Some(oldest) = self.order.pop_front() {
+        while let Some((_, oldest)) = self.order.pop_first() {
             self.settle(&oldest);
         }
         self.pairs.sort_by_key(|pair| pair.near);
@@ -208,7 +297,11 @@ impl Transit {
                 ends: pair.ends,
             })
             .collect();
-        Found { matching: self.matching, clocks: Clocks::of(&readings) }
+        let clocks = match self.stamps {
+            Stamps::TwoClocks => Clocks::of(&readings),
+            Stamps::OneClock { .. } => Clocks::of_one(&readings),
+        };
+        Found { matching: self.matching, clocks }
     }
 }
 

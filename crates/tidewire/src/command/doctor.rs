@@ -1,7 +1,7 @@
 //! `tidewire doctor`: what this machine can do, and what to do about what it cannot.
 
 use crate::exit::Exit;
-use crate::listener::{self, Listener, Wanted};
+use crate::listener::{self, Listener, Times, Wanted};
 use crate::output::Output;
 use crate::{host, permission, quantity};
 use live::clock;
@@ -112,6 +112,7 @@ fn helper(path: &Path) -> Check {
         filter: Filter::all(),
         snap_octets: SNAP_OCTETS,
         by_helper: true,
+        times: Times::Steady,
     };
     match Listener::open(&wanted) {
         Ok(_) => Check::new(Status::Ok, format!("{what} may listen")),

@@ -30,6 +30,7 @@ mod requirements;
 mod scenarios;
 mod stream;
 mod transit;
+mod transit_live;
 mod watch;
 mod watch_require;
 mod wires;

@@ -21,7 +21,7 @@ fn metered(capture: &Path) -> (u64, u64) {
 }
 
 /// The stations' namespaces: between them a third one with an end of each of their wires.
-fn line() -> Option<(Namespaces, Namespaces)> {
+pub(crate) fn line() -> Option<(Namespaces, Namespaces)> {
     let (left, right) = (Namespaces::make()?, Namespaces::make()?);
     let (here, there) = (&left.names[1], &right.names[1]);
     must(&["-n", there, "link", "set", "w0", "down"]);

@@ -5,7 +5,7 @@ pub(super) mod store;
 use super::watch::{Captures, listen, name_of, open_as};
 use crate::args::capture::Capture;
 use crate::exit::{Exit, Failure};
-use crate::listener::{Listener, Wanted};
+use crate::listener::{Listener, Times, Wanted};
 use crate::output::Output;
 use crate::stream::Collection;
 use crate::{interrupt, way};
@@ -227,7 +227,8 @@ fn live(
     // Headers may begin anywhere in a TCP segment, so that all of it is looked at.
     let snap_octets = SNAP_OCTETS;
     let filter = passage.filter.clone();
-    let wanted = Wanted { interface: name, filter, snap_octets, by_helper: options.source.tap };
+    let (by_helper, times) = (options.source.tap, Times::Steady);
+    let wanted = Wanted { interface: name, filter, snap_octets, by_helper, times };
     let mut listener = match Listener::open(&wanted) {
         Ok(listener) => listener,
         Err(failure) => return (Statistics::default(), Some(Stopped::Failed(failure))),

@@ -5,7 +5,7 @@ use super::frames::Frames;
 use crate::command::measuring::{Heard, Teller};
 use crate::exit::Failure;
 use crate::interrupt;
-use crate::listener::{Listener, Wanted};
+use crate::listener::{Listener, Times, Wanted};
 use crate::metrics::Health;
 use crate::output::Output;
 use crate::stream::Recorder;
@@ -20,7 +20,7 @@ const LOOK_UP: Duration = Duration::from_millis(100);
 /// How often what was counted goes into a file.
 const COUNTS_EVERY: Duration = Duration::from_secs(1);
 /// By how much a frame may be older than the moment it is taken from a port that was silent.
-const LAG: Duration = Duration::from_millis(20);
+pub(super) const LAG: Duration = Duration::from_millis(20);
 
 /// A port to listen on.
 #[derive(Clone)]
@@ -108,7 +108,12 @@ pub(super) fn meter(
 /// Listens on the interface that is asked for. Frames are looked at whole: a segment of TCP may hold many
 /// TPKTs, and a checksum speaks of every octet. The meter keeps no user data.
 pub(super) fn open(port: &Port, filter: Filter) -> Result<Listener, Failure> {
+    open_with(port, filter, Times::Steady)
+}
+
+/// The same, with the times that are asked for.
+pub(super) fn open_with(port: &Port, filter: Filter, times: Times) -> Result<Listener, Failure> {
     let Port { interface, by_helper } = port;
-    let by_helper = *by_helper;
-    Listener::open(&Wanted { interface, filter, snap_octets: SNAP_OCTETS, by_helper })
+    let (by_helper, snap_octets) = (*by_helper, SNAP_OCTETS);
+    Listener::open(&Wanted { interface, filter, snap_octets, by_helper, times })
 }

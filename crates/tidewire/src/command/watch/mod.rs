@@ -33,11 +33,8 @@ use live_port::Port;
 
 pub(crate) fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
     let listen = listen(&watch.source)?;
-    if let Some(far) = &watch.far {
-        let [near] = &watch.source.read[..] else {
-            return Err(Failure::usage("--far goes with one capture behind --read").into());
-        };
-        return transit::run(near, far, output);
+    if watch.far.is_some() || watch.far_interface.is_some() {
+        return transit::run(watch, listen, output);
     }
     if watch.monitor.screen == Some(Screen::Monitor) {
         return monitor::run(watch, listen, &watch.monitor, output);

@@ -1,107 +1,62 @@
-//! One-way transits between two captures of the same traffic.
+//! What is told of two taps: how many TPDUs were matched, how long they took, and how sure that is.
 
-use super::file;
-use crate::exit::{Exit, Failure};
 use crate::interrupt;
 use crate::output::Output;
 use crate::paragraph::wrapped;
 use crate::quantity::significant;
 use crate::table::{Align, Table};
 use meter::transit::clock::{Bounded, Clocks, Way};
-use meter::transit::{Found, Limits, Matching, Tap, Transit};
+use meter::transit::{Found, Matching};
 use serde_json::{Value, json};
 use std::io;
-use std::path::Path;
-use wire::capture::{Capture, CaptureError};
-use wire::dissect::Link;
-use wire::time::Instant;
 
-/// Reads both captures and tells what came of them.
-pub(super) fn run(near: &Path, far: &Path, output: &Output) -> anyhow::Result<Exit> {
-    interrupt::install()?;
-    let mut transit = Transit::new(Limits::USUAL);
-    let mut taps = [Source::open(near, output)?, Source::open(far, output)?];
-    // The one whose next frame is older goes first, so that few TPDUs wait for the other.
-    while let Some(tap) = earlier(&taps)
-        && !interrupt::requested()
-    {
-        let source = &mut taps[tap as usize];
-        if let Some(Frame { at, link, octets, original_octets }) = &source.next {
-            transit.observe(tap, *at, *link, octets, *original_octets);
-        }
-        source.advance();
-    }
-    let found = transit.finish();
-    tell(&found, output)?;
-    let failure = taps.into_iter().find_map(|source| source.failure);
-    match (failure, interrupt::requested()) {
-        (_, true) => Ok(Exit::Interrupted),
-        (Some(failure), _) => Err(failure.into()),
-        (None, false) => Ok(Exit::Ok),
+/// What the taps were, near and far.
+pub(super) struct Taps {
+    pub(super) names: [String; 2],
+    /// What was lost where frames were collected, as far as anybody counted.
+    pub(super) dropped: [Option<u64>; 2],
+    /// Where one clock stamped for both: how often it was set meanwhile.
+    pub(super) clock_was_set: Option<u64>,
+}
+
+impl Taps {
+    /// Whether frames are known to be missing.
+    pub(super) fn lack_frames(&self) -> bool {
+        self.dropped.iter().any(|dropped| dropped.is_some_and(|dropped| dropped > 0))
     }
 }
 
-/// The tap whose next frame is the older one; nothing where both are through.
-fn earlier([near, far]: &[Source; 2]) -> Option<Tap> {
-    let at = |source: &Source| source.next.as_ref().map(|frame| frame.at);
-    match (at(near), at(far)) {
-        (Some(near), Some(far)) => Some(if near <= far { Tap::Near } else { Tap::Far }),
-        (Some(_), None) => Some(Tap::Near),
-        (None, Some(_)) => Some(Tap::Far),
-        (None, None) => None,
-    }
-}
-
-/// A frame of a capture.
-struct Frame {
-    at: Instant,
-    link: Link,
-    octets: Vec<u8>,
-    original_octets: usize,
-}
-
-/// A capture and its next frame.
-struct Source {
-    name: String,
-    capture: Capture,
-    next: Option<Frame>,
-    failure: Option<Failure>,
-}
-
-impl Source {
-    fn open(path: &Path, output: &Output) -> Result<Self, Failure> {
-        let capture = file::open(path, output)?;
-        let mut source = Self { name: file::name(path), capture, next: None, failure: None };
-        source.advance();
-        Ok(source)
-    }
-
-    fn advance(&mut self) {
-        let read: Result<_, CaptureError> = self.capture.next();
-        self.next = match read {
-            Ok(record) => record.map(|record| Frame {
-                at: record.at,
-                link: record.link,
-                octets: record.octets.to_vec(),
-                original_octets: record.original_octets,
-            }),
-            Err(error) => {
-                self.failure = Some(Failure::failed(format!("{}: {error}", self.name)));
-                None
-            }
-        };
-    }
-}
-
-fn tell(found: &Found, output: &Output) -> io::Result<()> {
+/// Tells it, as lines or as records; `error` says why it is not the whole.
+pub(super) fn tell(
+    taps: &Taps,
+    found: &Found,
+    error: Option<&str>,
+    output: &Output,
+) -> io::Result<()> {
     let Found { matching, clocks } = found;
-    output.record(&record(matching, clocks.as_ref()))?;
-    output.record(&json!({ "type": "end", "complete": !interrupt::requested() }))?;
+    output.record(&record(taps, matching, clocks.as_ref()))?;
+    let is_complete = error.is_none() && !interrupt::requested();
+    output.record(&json!({ "type": "end", "complete": is_complete }))?;
     if output.json {
         return Ok(());
     }
+    output.line(counts(taps, matching))?;
+    if let Some(clocks) = clocks {
+        output.line(format_args!("\n{}\n", ways(clocks)))?;
+    } else {
+        output.line("\nno TPDU was seen at both taps")?;
+    }
+    let of_clocks = clocks.iter().flat_map(|clocks| sentences(taps, clocks));
+    for sentence in of_clocks.chain(losses(taps)) {
+        output.line(wrapped("", &sentence))?;
+    }
+    Ok(())
+}
+
+fn counts(taps: &Taps, matching: &Matching) -> Table {
     let Matching { tpdus, matched, unmatched, ambiguous, beyond } = matching;
-    let mut counts = Table::new([("", Align::Left), ("near", Align::Right), ("far", Align::Right)]);
+    let columns = [("", Align::Left), ("near", Align::Right), ("far", Align::Right)];
+    let mut counts = Table::new(columns);
     for (name, [near, far]) in [
         ("TPDUs", *tpdus),
         ("the same at both taps", [*matched; 2]),
@@ -111,15 +66,12 @@ fn tell(found: &Found, output: &Output) -> io::Result<()> {
     ] {
         counts.row([name.to_owned(), near.to_string(), far.to_string()]);
     }
-    output.line(counts)?;
-    let Some(clocks) = clocks else {
-        return output.line("\nno TPDU was seen at both taps");
-    };
-    output.line(format_args!("\n{}\n", ways(clocks)))?;
-    for sentence in sentences(clocks) {
-        output.line(wrapped("", &sentence))?;
+    if taps.dropped != [None; 2] {
+        let [near, far] =
+            taps.dropped.map(|dropped| dropped.map_or_else(String::new, |n| n.to_string()));
+        counts.row(["frames dropped by the kernel".to_owned(), near, far]);
     }
-    Ok(())
+    counts
 }
 
 fn ways(clocks: &Clocks) -> Table {
@@ -147,7 +99,10 @@ fn ways(clocks: &Clocks) -> Table {
 }
 
 /// What the transits rest on, and how wrong they may be.
-fn sentences(clocks: &Clocks) -> Vec<String> {
+fn sentences(taps: &Taps, clocks: &Clocks) -> Vec<String> {
+    if let Some(times) = taps.clock_was_set {
+        return of_one_clock(times);
+    }
     let mut sentences = Vec::new();
     let ms = |nanos: f64| significant(nanos / 1e6, 4);
     match (clocks.offset_ns, clocks.skew, clocks.error_ns) {
@@ -186,7 +141,33 @@ fn sentences(clocks: &Clocks) -> Vec<String> {
     sentences
 }
 
-fn record(matching: &Matching, clocks: Option<&Clocks>) -> Value {
+fn of_one_clock(times: u64) -> Vec<String> {
+    let mut sentences = vec![
+        "One clock stamped at both taps, this host's, so that no transit is wrong for a difference \
+         of clocks. A stamp is of when a frame reached this host's network stack, or left it: what \
+         adapters and interrupts take is in it."
+            .to_owned(),
+    ];
+    if times > 0 {
+        let times = if times == 1 { "once".to_owned() } else { format!("{times} times") };
+        sentences.push(format!(
+            "The clock was set {times} meanwhile: transits of what was under way then are wrong."
+        ));
+    }
+    sentences
+}
+
+fn losses(taps: &Taps) -> Option<String> {
+    taps.lack_frames().then(|| {
+        "Frames were dropped before they could be looked at: their TPDUs count as seen at the other \
+         tap alone, and nobody can tell them from those that were lost between the taps. Transits \
+         of what was matched are right."
+            .to_owned()
+    })
+}
+
+fn record(taps: &Taps, matching: &Matching, clocks: Option<&Clocks>) -> Value {
+    let Taps { names, dropped, clock_was_set } = taps;
     let Matching { tpdus, matched, unmatched, ambiguous, beyond } = matching;
     let bounded = |bounded: Option<Bounded>| {
         bounded.map(|Bounded { value, least, most }| {
@@ -204,8 +185,9 @@ fn record(matching: &Matching, clocks: Option<&Clocks>) -> Value {
         })
     };
     json!({
-        "type": "transit", "tpdus": tpdus, "matched": matched, "unmatched": unmatched,
-        "ambiguous": ambiguous, "beyond": beyond,
+        "type": "transit", "taps": names, "tpdus": tpdus, "matched": matched, "unmatched": unmatched,
+        "ambiguous": ambiguous, "beyond": beyond, "dropped_by_kernel": dropped,
+        "one_clock": clock_was_set.is_some(), "clock_was_set": clock_was_set,
         "unplaced": clocks.map_or(0, |clocks| clocks.unplaced),
         "offset_ns": bounded(clocks.and_then(|clocks| clocks.offset_ns)),
         "skew": bounded(clocks.and_then(|clocks| clocks.skew)),

@@ -1,0 +1,189 @@
+//! One-way transits between two taps of the same traffic: two captures, two ports of this host, or a
+//! port and a capture that comes in while it is made.
+
+mod tap;
+mod tell;
+
+use super::live_port::Port;
+use crate::args::Watch;
+use crate::exit::{Exit, Failure};
+use crate::interrupt;
+use crate::output::Output;
+use bench::scenario::Span;
+use core::time::Duration;
+use live::clock::{self, Correlation};
+use meter::transit::{Limits, Stamps, Tap, Transit};
+use std::path::Path;
+use tap::Source;
+use tell::{Taps, tell};
+use wire::time::Instant;
+
+/// What takes longer from port to port is not matched.
+const LONGEST: Duration = Duration::from_secs(10);
+/// How long to wait where neither tap has anything.
+const PAUSE: Duration = Duration::from_millis(5);
+/// How often the clock is looked at, and by how much more than its rate may differ it may be wrong.
+const LOOK_AT_CLOCK: Duration = Duration::from_secs(1);
+const MARGIN: Duration = Duration::from_micros(20);
+
+/// Looks at both taps until both are through, the time is over or somebody interrupts, and tells what
+/// came of them.
+pub(super) fn run(watch: &Watch, listen: Option<Span>, output: &Output) -> anyhow::Result<Exit> {
+    check(watch)?;
+    interrupt::install()?;
+    let [near, far] = sources(watch, output)?;
+    let mut pair = Pair {
+        has_one_clock: near.is_port() && far.is_port(),
+        is_live: near.is_port(),
+        taps: [near, far],
+    };
+    let stamps = match pair.has_one_clock {
+        true => Stamps::OneClock { longest: LONGEST },
+        false => Stamps::TwoClocks,
+    };
+    if pair.is_live {
+        let [near, far] = pair.taps.each_ref().map(|source| &source.name);
+        output.remark(format_args!("listening on {near}, and {far} is far; Ctrl-C ends it"));
+    }
+    let mut transit = Transit::new(stamps, Limits::USUAL);
+    let clock_was_set = pair.pass(&mut transit, listen);
+    let taps = Taps {
+        names: pair.taps.each_ref().map(|source| source.name.clone()),
+        dropped: pair.taps.each_mut().map(Source::dropped),
+        clock_was_set: pair.has_one_clock.then_some(clock_was_set),
+    };
+    let failure = pair.taps.into_iter().find_map(|source| source.failure);
+    let error = failure.as_ref().map(ToString::to_string);
+    tell(&taps, &transit.finish(), error.as_deref(), output)?;
+    match (failure, interrupt::requested()) {
+        (_, true) => Ok(Exit::Interrupted),
+        (Some(failure), _) => Err(failure.into()),
+        (None, false) if taps.lack_frames() => Ok(Exit::Undecided),
+        (None, false) => Ok(Exit::Ok),
+    }
+}
+
+/// Whether the two taps can be looked at together.
+fn check(watch: &Watch) -> Result<(), Failure> {
+    let (source, far) = (&watch.source, watch.far.as_deref());
+    let is_standard = |path: &Path| path.as_os_str() == "-";
+    if let Some(near) = &source.interface {
+        if Some(near) == watch.far_interface.as_ref() {
+            return Err(Failure::usage("--far-interface: one port is one tap"));
+        }
+        if let Some(far) = far.filter(|far| !is_standard(far)) {
+            let failure = Failure::usage(format!(
+                "--far {}: what was captured before does not pass {near} now",
+                far.display()
+            ));
+            let fix = format!("ssh FAR tidewire capture -i IF | tidewire watch -i {near} --far -");
+            return Err(failure.with_fix(fix));
+        }
+        return Ok(());
+    }
+    if watch.far_interface.is_some() {
+        return Err(Failure::usage("--far-interface goes with --interface"));
+    }
+    match &source.read[..] {
+        [near] if is_standard(near) && far.is_some_and(is_standard) => {
+            Err(Failure::usage("standard input is one capture, and --far another"))
+        }
+        [_] => Ok(()),
+        _ => Err(Failure::usage("--far goes with one capture behind --read")),
+    }
+}
+
+/// Opens both taps.
+fn sources(watch: &Watch, output: &Output) -> Result<[Source; 2], Failure> {
+    let source = &watch.source;
+    let port = |name: &String| {
+        let port = Port { interface: name.clone(), by_helper: source.tap };
+        Source::port(&port, source.filter.clone())
+    };
+    let capture = |path: &Path| Source::capture(path, source.filter.clone(), output);
+    let is_live = source.interface.is_some();
+    let near = match (&source.interface, &source.read[..]) {
+        (Some(name), _) => port(name)?,
+        (None, paths) => capture(paths.first().expect("one of both is given"))?,
+    };
+    let far = match (&watch.far_interface, &watch.far) {
+        (Some(name), _) => port(name)?,
+        (None, Some(_)) if is_live => Source::pipe(source.filter.clone())?,
+        (None, path) => capture(path.as_deref().expect("the far tap is given"))?,
+    };
+    Ok([near, far])
+}
+
+/// Both taps.
+struct Pair {
+    taps: [Source; 2],
+    has_one_clock: bool,
+    is_live: bool,
+}
+
+impl Pair {
+    /// Shows the frames of both to `transit`; how often this host's clock was set meanwhile.
+    fn pass(&mut self, transit: &mut Transit, listen: Option<Span>) -> u64 {
+        let end = listen.map(|Span(listen)| clock::now() + listen);
+        let mut steps = Steps { seen: Correlation::read(), times: 0 };
+        let mut is_over = false;
+        loop {
+            let now = clock::now();
+            // A live tap that has come to its end leaves the other with nothing to be matched with.
+            let is_alone = self.is_live && self.taps.iter().any(|source| source.is_over);
+            let is_enough = interrupt::requested() || end.is_some_and(|end| now >= end);
+            if !is_over && (is_enough || is_alone) {
+                is_over = true;
+                self.taps.iter_mut().for_each(Source::stop);
+            }
+            steps.look(now);
+            self.taps.iter_mut().for_each(|source| source.look(Instant::ZERO));
+            if let Some(tap) = self.due() {
+                self.taps[tap as usize].hand_over(tap, transit);
+            } else if self.taps.iter().all(|source| source.is_over) {
+                return steps.times;
+            } else if let Some(silent) = self.taps.iter_mut().find(|source| source.is_silent()) {
+                silent.look(now + PAUSE);
+            }
+        }
+    }
+
+    /// The tap whose next frame goes first. The older one does, so that few TPDUs wait for the other;
+    /// of one clock, once nothing older can come.
+    fn due(&self) -> Option<Tap> {
+        let [near, far] = &self.taps;
+        let may_go = |at: Instant, other: &Source| {
+            other.is_over || !self.has_one_clock || at <= other.silent_until
+        };
+        match (near.next_at(), far.next_at()) {
+            (Some(near), Some(far)) => Some(if near <= far { Tap::Near } else { Tap::Far }),
+            (Some(at), None) => may_go(at, far).then_some(Tap::Near),
+            (None, Some(at)) => may_go(at, near).then_some(Tap::Far),
+            (None, None) => None,
+        }
+    }
+}
+
+/// Whether the wall clock, by which the kernel stamps, is set.
+struct Steps {
+    seen: Correlation,
+    times: u64,
+}
+
+impl Steps {
+    fn look(&mut self, now: Instant) {
+        let elapsed = now.since(self.seen.monotonic);
+        if elapsed < LOOK_AT_CLOCK {
+            return;
+        }
+        let read = Correlation::read();
+        let expected = self.seen.to_wall(read.monotonic).as_nanos();
+        let difference = Duration::from_nanos(expected.abs_diff(read.wall_nanos));
+        // The kernel slews by 500 in a million at the most.
+        let slewed = elapsed / 2_000;
+        if difference > slewed + self.seen.uncertainty + read.uncertainty + MARGIN {
+            self.times += 1;
+        }
+        self.seen = read;
+    }
+}
