@@ -72,7 +72,7 @@ pub(super) struct Direction {
 }
 
 /// How far `number` lies ahead of `from`; less than zero where it lies behind.
-const fn ahead(from: u32, number: u32) -> i32 {
+pub(super) const fn ahead(from: u32, number: u32) -> i32 {
     number.wrapping_sub(from).cast_signed()
 }
 
@@ -264,6 +264,11 @@ impl Direction {
             self.give_up(context, found);
         }
         -before.cast_signed()
+    }
+
+    /// The number of the octet that comes next; none before the first segment.
+    pub(super) const fn next(&self) -> Option<u32> {
+        self.next
     }
 
     /// Whether nothing is held.

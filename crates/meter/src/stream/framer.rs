@@ -53,6 +53,8 @@ pub(super) struct Packet<'a> {
     pub(super) missing_octets: usize,
     /// Whether some of those were not captured.
     pub(super) is_cut: bool,
+    /// Behind how many octets of the direction, counted round 32 bits, it ends.
+    pub(super) end: u32,
 }
 
 /// What happened besides packets.
@@ -84,12 +86,14 @@ pub(super) enum Found<'a> {
 pub(super) struct Framer {
     state: State,
     partial: Option<Box<Partial>>,
+    /// Octets that came or were skipped, round 32 bits.
+    passed: u32,
 }
 
 impl Framer {
     /// A direction of which nothing was seen.
     pub(super) const fn new() -> Self {
-        Self { state: State::Unknown(0), partial: None }
+        Self { state: State::Unknown(0), partial: None, passed: 0 }
     }
 
     /// Whether it carries TPKTs.
@@ -109,7 +113,18 @@ impl Framer {
 
     /// Takes the next octets; `mixed` tells that RDP's own PDUs may stand among the packets, and
     /// `other_way` that the other direction carries TPKTs.
-    pub(super) fn push<'a>(
+    pub(super) fn push(
+        &mut self,
+        octets: &[u8],
+        context: (bool, bool),
+        found: &mut dyn FnMut(Found<'_>),
+    ) {
+        self.passed = self.passed.wrapping_add(octets.len() as u32);
+        self.read(octets, context, found);
+    }
+
+    /// Reads octets that came, of which the first may have come before.
+    fn read<'a>(
         &mut self,
         mut octets: &'a [u8],
         (mixed, other_way): (bool, bool),
@@ -120,7 +135,7 @@ impl Framer {
         } else if let Some(front) = self.partial.take() {
             // Too little to tell by has come before; it comes once more with the rest.
             let joined = [&front.kept, octets].concat();
-            return self.push(&joined, (mixed, other_way), found);
+            return self.read(&joined, (mixed, other_way), found);
         }
         while !octets.is_empty() {
             match self.state {
@@ -144,6 +159,7 @@ impl Framer {
         if skipped_octets == 0 {
             return;
         }
+        self.passed = self.passed.wrapping_add(skipped_octets as u32);
         if !self.is_recognised() {
             self.partial = None;
             return;
@@ -159,7 +175,7 @@ impl Framer {
         partial.is_cut = true;
         // Where the front of the TPDU is among them, nothing can be read of it.
         if partial.seen_octets == partial.packet_octets {
-            self.finish(found);
+            self.finish(0, found);
         }
     }
 
@@ -191,7 +207,8 @@ impl Framer {
                 let packet_octets = usize::from(header.packet_octets);
                 if let Some((packet, rest)) = octets.split_at_checked(packet_octets) {
                     let octets = packet.get(tpkt::HEADER_OCTETS..).unwrap_or_default();
-                    found(Found::Packet(Packet { octets, missing_octets: 0, is_cut: false }));
+                    let end = self.passed.wrapping_sub(rest.len() as u32);
+                    found(Found::Packet(Packet { octets, missing_octets: 0, is_cut: false, end }));
                     return rest;
                 }
                 self.begin(octets, packet_octets, false);
@@ -280,19 +297,21 @@ impl Framer {
         }
         partial.seen_octets += taken.len();
         if partial.seen_octets == partial.packet_octets {
-            self.finish(found);
+            self.finish(rest.len(), found);
         }
         rest
     }
 
-    fn finish(&mut self, found: &mut dyn FnMut(Found<'_>)) {
+    /// Hands on the packet under way, behind which so many octets have come.
+    fn finish(&mut self, behind: usize, found: &mut dyn FnMut(Found<'_>)) {
         let Some(partial) = self.partial.take() else { return };
         if partial.is_foreign {
             return;
         }
         let octets = partial.kept.get(tpkt::HEADER_OCTETS..).unwrap_or_default();
         let missing_octets = partial.packet_octets - tpkt::HEADER_OCTETS - octets.len();
-        found(Found::Packet(Packet { octets, missing_octets, is_cut: partial.is_cut }));
+        let (is_cut, end) = (partial.is_cut, self.passed.wrapping_sub(behind as u32));
+        found(Found::Packet(Packet { octets, missing_octets, is_cut, end }));
     }
 }
 

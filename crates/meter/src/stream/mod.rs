@@ -8,6 +8,7 @@
 
 mod direction;
 mod framer;
+mod located;
 mod plain;
 
 use crate::host::Address;
@@ -22,6 +23,7 @@ use direction::Direction;
 use foldhash::fast::FixedState;
 use framer::{Event, Found, Packet};
 use hashbrown::HashTable;
+pub(crate) use located::{Carrier, Located, Sight as LocatedSight};
 pub(crate) use plain::Plain;
 use plain::Remembered;
 use wire::addr::Socket;
@@ -377,7 +379,7 @@ fn with_sink(
     let held = act(&mut flow.directions[way], context, &mut |found| match found {
         Found::Packet(packet) => {
             look_at(&packet, &mut is_mixed, &mut request);
-            let Packet { octets, missing_octets, is_cut } = packet;
+            let Packet { octets, missing_octets, is_cut, .. } = packet;
             let Passage { at, from, to } = passage;
             let of = (at, number, None);
             if missing_octets == 0 && tracker.plain_part(of, || [to, from], octets, sink) {

@@ -1,6 +1,11 @@
 //! One-way transit of TPDUs between two taps of the same traffic.
 //!
-//! A TPDU is known again at the other tap by its addresses, its header and the length of its data.
+//! A TPDU is known again at the other tap by its addresses, its header and the length of its data; one
+//! in a TCP stream by the stream's sockets, the number of its last octet and its length, and it passes
+//! with the segment that has its last octet. Where that segment was cut elsewhere at the other tap, by
+//! a middlebox or because adapters join and part segments, its stamp is of other octets, and nothing is
+//! matched.
+//!
 //! Copies of it (retransmissions, window timers) are told apart by their order: the first at one tap
 //! is the first at the other. Where the taps saw it a different number of times one copy was lost
 //! between them or was not captured, nobody can say which, and none of them is matched. So a
@@ -12,21 +17,26 @@
 //! that comes back is not taken for a copy, and nothing waits for longer than a transit may take.
 //!
 //! Bias: copies of which one was lost and another doubled between the taps are matched wrongly.
-//! Left out: TPDUs in TCP streams and in CLNP segments, which a path may cut anew, and frames beyond
-//! the limits, which are counted.
+//! Left out: TPDUs in CLNP segments, which a path may cut anew, and frames beyond the limits, which are
+//! counted; TPDUs whose last octet did not pass a tap, and of a packet with several all but the whole;
+//! where one clock stamps, copies in TCP that come when a tap has seen the first one arrive.
 
 pub mod clock;
 
 use crate::host::Address;
+use crate::stream::{Carrier, Located, LocatedSight};
 use clock::{Clocks, Reading};
 use core::time::Duration;
 use std::collections::BTreeMap;
-use wire::dissect::{Link, levels};
+use wire::dissect::{Link, NoNsdu, levels};
 use wire::time::Instant;
 use wire::tp;
 
 /// After so many TPDUs that passed one tap first it is known which tap those of their ends pass first.
 const SURE: i8 = 8;
+
+/// TCP connections that are followed at a tap.
+const STREAMS: usize = 1 << 16;
 
 /// Which of the two taps.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -41,14 +51,30 @@ pub enum Tap {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Name {
     ends: [u32; 2],
-    data_octets: usize,
-    header: Box<[u8]>,
+    what: What,
+}
+
+/// And between those ends.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum What {
+    /// In a frame.
+    Header { data_octets: usize, header: Box<[u8]> },
+    /// In a TCP stream.
+    Place { ports: [u16; 2], last: u32, octets: u32 },
+}
+
+/// A copy of a TPDU at a tap.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    at: Instant,
+    /// In a TCP stream: the first octet of its segment, and how many there are.
+    segment: [u32; 2],
 }
 
 /// The copies of a TPDU: when each tap saw which.
 #[derive(Clone, Debug)]
 struct Copies {
-    seen: [Vec<Instant>; 2],
+    seen: [Vec<Seen>; 2],
     /// When the first of them was seen.
     since: Instant,
     /// Their place in the order.
@@ -67,6 +93,8 @@ pub struct Matching {
     /// Copies of TPDUs that the taps saw a different number of times, each at least once: which of
     /// them are pairs cannot be told.
     pub ambiguous: [u64; 2],
+    /// Copies in TCP segments of which the two taps saw different ones.
+    pub recut: [u64; 2],
     /// Pairs beyond the limit, which were not kept.
     pub beyond: u64,
 }
@@ -115,6 +143,8 @@ pub struct Transit {
     leanings: BTreeMap<[u32; 2], i8>,
     matching: Matching,
     pairs: Vec<Pair>,
+    /// What each tap sees of TCP streams.
+    streams: [Located; 2],
 }
 
 /// The same copy at both taps.
@@ -129,7 +159,7 @@ struct Pair {
 impl Transit {
     /// Nothing seen yet.
     #[must_use]
-    pub const fn new(stamps: Stamps, limits: Limits) -> Self {
+    pub fn new(stamps: Stamps, limits: Limits) -> Self {
         Self {
             stamps,
             limits,
@@ -144,9 +174,11 @@ impl Transit {
                 matched: 0,
                 unmatched: [0; 2],
                 ambiguous: [0; 2],
+                recut: [0; 2],
                 beyond: 0,
             },
             pairs: Vec::new(),
+            streams: [0, 1].map(|_| Located::new(limits.waiting.min(STREAMS))),
         }
     }
 
@@ -160,10 +192,15 @@ impl Transit {
         octets: &[u8],
         original_octets: usize,
     ) {
-        let Ok(nsdu) = levels(link, octets, original_octets).nsdu else { return };
-        if nsdu.segment.is_some() {
-            return;
-        }
+        let nsdu = match levels(link, octets, original_octets).nsdu {
+            Ok(nsdu) if nsdu.segment.is_none() => nsdu,
+            Err(NoNsdu::Stream(piece)) => {
+                let mut sights = Vec::new();
+                self.streams[tap as usize].observe(at, &piece, &mut |sight| sights.push(sight));
+                return sights.into_iter().for_each(|sight| self.in_stream(tap, sight));
+            }
+            Ok(_) | Err(_) => return,
+        };
         let station = |mac, nsap| Address::Station { mac, nsap };
         let ends = [
             self.number(station(nsdu.source, nsdu.source_nsap)),
@@ -175,8 +212,38 @@ impl Transit {
             let goes_to_the_end = raw.offset + raw.octets.len() == nsdu.octets.len();
             let octets = if goes_to_the_end { whole - raw.offset } else { raw.octets.len() };
             let data_octets = octets.saturating_sub(raw.header_octets);
-            self.tpdu(tap, at, Name { ends, data_octets, header: raw.header().into() });
+            let what = What::Header { data_octets, header: raw.header().into() };
+            self.tpdu(tap, Seen { at, segment: [0; 2] }, Name { ends, what });
         }
+    }
+
+    /// Takes notice of what a tap sees of a stream: a packet, or a segment which may hold the last octets of
+    /// packets that it saw before.
+    fn in_stream(&mut self, tap: Tap, sight: LocatedSight) {
+        let (LocatedSight::Segment(carrier) | LocatedSight::Packet { carrier, .. }) = sight;
+        let Carrier { at, ends, first, octets } = carrier;
+        let ports = ends.map(|end| end.port);
+        let ends = ends.map(|end| self.number(Address::Internet(end.address)));
+        let seen = Seen { at, segment: [first, octets] };
+        if let LocatedSight::Packet { last, octets, .. } = sight {
+            let what = What::Place { ports, last, octets };
+            return self.tpdu(tap, seen, Name { ends, what });
+        }
+        let name = |last, octets| Name { ends, what: What::Place { ports, last, octets } };
+        let end = first.wrapping_add(octets.max(1) - 1);
+        let spans = if first <= end {
+            [Some((first, end)), None]
+        } else {
+            // The numbers begin again within it.
+            [Some((first, u32::MAX)), Some((0, end))]
+        };
+        let known = spans
+            .into_iter()
+            .flatten()
+            .flat_map(|(first, end)| self.copies.range(name(first, 0)..=name(end, u32::MAX)));
+        let again = known.filter(|(_, copies)| !copies.seen[tap as usize].is_empty());
+        let again: Vec<Name> = again.map(|(name, _)| name.clone()).collect();
+        again.into_iter().for_each(|name| self.tpdu(tap, seen, name));
     }
 
     fn number(&mut self, address: Address) -> u32 {
@@ -188,7 +255,8 @@ impl Transit {
         *self.addresses.entry(address).or_insert(next)
     }
 
-    fn tpdu(&mut self, tap: Tap, at: Instant, name: Name) {
+    fn tpdu(&mut self, tap: Tap, seen: Seen, name: Name) {
+        let at = seen.at;
         self.matching.tpdus[tap as usize] += 1;
         if let Stamps::OneClock { longest } = self.stamps {
             self.settle_older(at.saturating_sub(longest));
@@ -207,7 +275,7 @@ impl Transit {
             let seen = [Vec::new(), Vec::new()];
             Copies { seen, since: at, number }
         });
-        copies.seen[tap as usize].push(at);
+        copies.seen[tap as usize].push(seen);
         if copies.number == number {
             self.numbers += 1;
             self.order.insert(number, name);
@@ -257,8 +325,12 @@ impl Transit {
             kind.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
             return;
         }
+        if near.iter().zip(&far).any(|(near, far)| near.segment != far.segment) {
+            self.matching.recut.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+            return;
+        }
         self.matching.matched += counts[0];
-        for (near, far) in near.into_iter().zip(far) {
+        for (Seen { at: near, .. }, Seen { at: far, .. }) in near.into_iter().zip(far) {
             let difference_ns = far.as_nanos().cast_signed() - near.as_nanos().cast_signed();
             self.lean(name.ends, difference_ns);
             if self.pairs.len() >= self.limits.pairs {
@@ -284,6 +356,11 @@ impl Transit {
     /// Settles all that wait, and tells how long TPDUs took from tap to tap each way.
     #[must_use]
     pub fn finish(mut self) -> Found {
+        for tap in [Tap::Near, Tap::Far] {
+            let mut sights = Vec::new();
+            self.streams[tap as usize].finish(&mut |sight| sights.push(sight));
+            sights.into_iter().for_each(|sight| self.in_stream(tap, sight));
+        }
         while let Some((_, oldest)) = self.order.pop_first() {
             self.settle(&oldest);
         }
@@ -314,5 +391,7 @@ pub struct Found {
     pub clocks: Option<Clocks>,
 }
 
+#[cfg(test)]
+mod stream_tests;
 #[cfg(test)]
 mod tests;

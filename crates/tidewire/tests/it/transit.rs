@@ -1,11 +1,14 @@
 //! `watch --far`: one-way transits between two captures of the same traffic.
 
+use crate::watch::shared;
 use crate::{check_code, records, run, stdout};
 use bench::reproduce::nbsir_85_3104::{Passage, origin, trace};
 use core::time::Duration;
 use std::fs::{self, File};
 use std::path::Path;
-use wire::dissect::Link;
+use wire::addr::Socket;
+use wire::capture::{Capture, Record};
+use wire::dissect::{Link, NoNsdu, levels};
 use wire::pcapng::Writer;
 use wire::time::Instant;
 
@@ -94,4 +97,98 @@ fn captures_that_share_nothing_are_said_to() {
     let octets = fs::read(path).unwrap();
     fs::write(other, &octets[..octets.len() - 5]).unwrap();
     check_code(&run(&["watch", "-r", path, "--far", other]), 1);
+}
+
+/// Whether a host of the plant lies behind the near tap: half of them do.
+fn is_near_host(socket: Socket) -> bool {
+    socket.address.octets()[15] & 1 == 1
+}
+
+/// What two taps would have seen of the TCP segments of a capture between hosts of either side, a frame
+/// in fifty being missing at the far one.
+fn taps(capture: &Path, folder: &Path) -> [String; 2] {
+    let mut capture = Capture::open(File::open(capture).unwrap()).unwrap();
+    let mut seen: [Vec<(Instant, Vec<u8>)>; 2] = Default::default();
+    let mut frames = 0_u64;
+    while let Some(Record { at, link, octets, original_octets, .. }) = capture.next().unwrap() {
+        let Err(NoNsdu::Stream(piece)) = levels(link, octets, original_octets).nsdu else {
+            continue;
+        };
+        let goes_there = is_near_host(piece.source);
+        if goes_there == is_near_host(piece.destination) {
+            continue;
+        }
+        frames += 1;
+        let later = |is_last: bool| at + if is_last { TRANSIT } else { Duration::ZERO };
+        seen[0].push((later(!goes_there), octets.to_vec()));
+        if frames % 50 != 7 {
+            seen[1].push((later(goes_there) + AHEAD, octets.to_vec()));
+        }
+    }
+    let mut names = ["near.pcapng", "far.pcapng"].map(|name| folder.join(name)).into_iter();
+    seen.map(|mut seen| {
+        let path = names.next().unwrap();
+        seen.sort_by_key(|(at, _)| *at);
+        let mut writer = Writer::new(File::create(&path).unwrap()).unwrap();
+        let interface = writer.interface(Link::Ethernet, "tap").unwrap();
+        for (at, octets) in seen {
+            writer.write(interface, at, &octets, octets.len(), "").unwrap();
+        }
+        path.display().to_string()
+    })
+}
+
+#[test]
+fn tpdus_of_a_plant_in_tcp_take_as_long_as_they_were_made_to() {
+    // S7 as captured in a plant, of which two taps are made.
+    let Some(plant) = shared("captures", "s7/Plant1_S7comm.pcap") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let [near, far] = taps(&plant, folder.path());
+    let output = run(&["watch", "-r", &near, "--far", &far, "--json"]);
+    check_code(&output, 0);
+    let found = &records(&output)[0];
+    let number = |value: &serde_json::Value| value.as_f64().unwrap();
+    for way in ["there", "back"] {
+        assert!(number(&found[way]["count"]) > 100.0, "{found}");
+        let times = ["min_ns", "p50_ns", "max_ns"].map(|name| &found[way][name]);
+        assert_eq!(times, [250_000; 3].map(serde_json::Value::from).each_ref(), "{way}");
+    }
+    assert_eq!(number(&found["offset_ns"]["value"]), 3e6, "{found}");
+    let pair = |name: &str, tap: usize| found[name][tap].as_u64().unwrap();
+    let missing = pair("tpdus", 0) - pair("tpdus", 1);
+    assert_eq!(missing, pair("unmatched", 0) + pair("ambiguous", 0) - pair("ambiguous", 1));
+    assert_eq!((pair("unmatched", 1), pair("recut", 0)), (0, 0), "{found}");
+    // The meter counts each once, however often TCP sent it.
+    let metered = &records(&run(&["watch", "-r", &near, "--json"]));
+    let total = metered.iter().find(|record| record["type"] == "total").unwrap();
+    assert_eq!(total["measures"]["tpdus"], found["tpdus"][0]);
+    println!("seen: {} TPDUs in TCP, {} matched", found["tpdus"], found["matched"]);
+}
+
+#[test]
+fn each_capture_of_tcp_beside_itself_has_every_tpdu_at_both_taps_at_once() {
+    let mut seen = [0_u64; 2];
+    for family in ["s7", "mms", "iccp", "rdp-tpkt"] {
+        let Some(captures) = shared("captures", family) else { return };
+        for entry in fs::read_dir(captures).unwrap() {
+            let path = entry.unwrap().path().display().to_string();
+            let output = run(&["watch", "-r", &path, "--far", &path, "--json"]);
+            let metered = run(&["watch", "-r", &path, "--json"]);
+            let metered = records(&metered);
+            let Some(total) = metered.iter().find(|record| record["type"] == "total") else {
+                continue;
+            };
+            let found = &records(&output)[0];
+            let (tpdus, once) = (&found["tpdus"][0], &total["measures"]["tpdus"]);
+            // Every segment that is sent again is another copy here, and none for the meter.
+            assert!(tpdus.as_u64() >= once.as_u64(), "{path}: {tpdus} of {once}");
+            assert_eq!((&found["matched"], &found["tpdus"][1]), (tpdus, tpdus), "{path}");
+            let there = &found["there"]["max_ns"];
+            assert!(there.is_null() || there == 0, "{path}: {there}");
+            seen[0] += tpdus.as_u64().unwrap();
+            seen[1] += once.as_u64().unwrap();
+        }
+    }
+    assert!(seen[1] > 40_000, "{seen:?}");
+    println!("seen: {} TPDUs, {} of them sent for the first time", seen[0], seen[1]);
 }

@@ -53,7 +53,7 @@ fn number(value: &Value) -> i64 {
 fn check_sums(found: &Value) {
     for tap in [0, 1] {
         let of = |name: &str| number(&found[name][tap]);
-        let sum = number(&found["matched"]) + of("unmatched") + of("ambiguous");
+        let sum = number(&found["matched"]) + of("unmatched") + of("ambiguous") + of("recut");
         assert_eq!(sum, of("tpdus"), "{found}");
     }
 }

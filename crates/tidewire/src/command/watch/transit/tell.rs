@@ -54,7 +54,7 @@ pub(super) fn tell(
 }
 
 fn counts(taps: &Taps, matching: &Matching) -> Table {
-    let Matching { tpdus, matched, unmatched, ambiguous, beyond } = matching;
+    let Matching { tpdus, matched, unmatched, ambiguous, recut, beyond } = matching;
     let columns = [("", Align::Left), ("near", Align::Right), ("far", Align::Right)];
     let mut counts = Table::new(columns);
     for (name, [near, far]) in [
@@ -62,6 +62,7 @@ fn counts(taps: &Taps, matching: &Matching) -> Table {
         ("the same at both taps", [*matched; 2]),
         ("at this tap alone", *unmatched),
         ("copies, which cannot be told", *ambiguous),
+        ("in TCP segments cut elsewhere", *recut),
         ("pairs beyond the limit", [*beyond; 2]),
     ] {
         counts.row([name.to_owned(), near.to_string(), far.to_string()]);
@@ -168,7 +169,7 @@ fn losses(taps: &Taps) -> Option<String> {
 
 fn record(taps: &Taps, matching: &Matching, clocks: Option<&Clocks>) -> Value {
     let Taps { names, dropped, clock_was_set } = taps;
-    let Matching { tpdus, matched, unmatched, ambiguous, beyond } = matching;
+    let Matching { tpdus, matched, unmatched, ambiguous, recut, beyond } = matching;
     let bounded = |bounded: Option<Bounded>| {
         bounded.map(|Bounded { value, least, most }| {
             json!({
@@ -186,7 +187,7 @@ fn record(taps: &Taps, matching: &Matching, clocks: Option<&Clocks>) -> Value {
     };
     json!({
         "type": "transit", "taps": names, "tpdus": tpdus, "matched": matched, "unmatched": unmatched,
-        "ambiguous": ambiguous, "beyond": beyond, "dropped_by_kernel": dropped,
+        "ambiguous": ambiguous, "recut": recut, "beyond": beyond, "dropped_by_kernel": dropped,
         "one_clock": clock_was_set.is_some(), "clock_was_set": clock_was_set,
         "unplaced": clocks.map_or(0, |clocks| clocks.unplaced),
         "offset_ns": bounded(clocks.and_then(|clocks| clocks.offset_ns)),
