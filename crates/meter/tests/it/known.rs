@@ -1,6 +1,7 @@
 //! What a meter knows while it listens: times, connections, hosts, and segments that fit nowhere.
 
 use core::time::Duration;
+use meter::measure::Times;
 use meter::oddity::{Class, Oddities};
 use meter::{Address, Connection, Meter, Numbers, Settings};
 use wire::addr::{Mac, Nsap};
@@ -104,11 +105,12 @@ fn a_connection_is_active_while_it_is_heard_or_its_window_is_closed() {
     let closed = active(&meter, 100, 150);
     assert_eq!(closed.len(), 1, "its window is closed");
     let there = &closed[0].directions[0];
-    assert_eq!((there.closings, there.closed_window), (1, Duration::from_millis(120)));
+    let Times { count, total_ns, .. } = there.waits.closed_window;
+    assert_eq!((count, total_ns), (1, 120_000_000));
     acknowledge(&mut meter, 160, 1, 3);
     assert_eq!(active(&meter, 161, 170).len(), 0);
     let there = &the_one(&meter).directions[0];
-    assert_eq!((there.closed_since, there.closed_window), (None, Duration::from_millis(130)));
+    assert_eq!((there.closed_since, there.waits.closed_window.total_ns), (None, 130_000_000));
 }
 
 #[test]
