@@ -52,6 +52,13 @@ enum Lengths {
     OriginalFirst,
 }
 
+/// The header of a record.
+struct Header {
+    nanos: u64,
+    captured: usize,
+    original: usize,
+}
+
 /// What is known of a file from its header.
 #[derive(Debug)]
 pub(crate) struct Reader {
@@ -123,38 +130,66 @@ impl Reader {
         &mut self,
         source: &'s mut Source,
     ) -> Result<Option<Record<'s>>, CaptureError> {
-        let Some(header) = source.whole(self.record_header_octets)? else { return Ok(None) };
-        let Some((&[seconds, fraction, captured, original], _)) =
-            header.as_chunks::<4>().0.split_first_chunk::<4>()
-        else {
+        // Most records are at hand whole.
+        let at_hand = source.at_hand();
+        let room = at_hand.len().saturating_sub(self.record_header_octets);
+        let header = at_hand.first_chunk().map(|header| self.header(header));
+        if let Some(header) = header.filter(|header| header.captured <= room) {
+            return Ok(Some(self.record(&header, source)));
+        }
+        self.next_read(source)
+    }
+
+    /// The next record, for which more has to be read first.
+    #[cold]
+    fn next_read<'s>(&self, source: &'s mut Source) -> Result<Option<Record<'s>>, CaptureError> {
+        let Some(octets) = source.whole(self.record_header_octets)? else { return Ok(None) };
+        let Some(header) = octets.first_chunk().map(|header| self.header(header)) else {
             return Err(CaptureError::CutShort { offset: source.offset() });
         };
-        let nanos = u64::from(self.order.u32(seconds)) * NANOS_PER_SECOND
-            + u64::from(self.order.u32(fraction)) * self.nanos_per_fraction;
-        let (mut captured, mut original) = (self.order.u32(captured), self.order.u32(original));
+        if header.captured > MAX_RECORD_OCTETS - self.record_header_octets {
+            let octets = header.captured as u64;
+            return Err(CaptureError::TooLong { offset: source.offset(), octets });
+        }
+        if source.whole(self.record_header_octets + header.captured)?.is_none() {
+            return Err(CaptureError::CutShort { offset: source.offset() });
+        }
+        Ok(Some(self.record(&header, source)))
+    }
+
+    /// What the header of a record says.
+    #[inline]
+    fn header(&self, header: &[u8; RECORD_HEADER_OCTETS]) -> Header {
+        let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = *header;
+        let words = [[a, b, c, d], [e, f, g, h], [i, j, k, l], [m, n, o, p]];
+        let [seconds, fraction, mut captured, mut original] = match self.order {
+            Order::Big => words.map(u32::from_be_bytes),
+            Order::Little => words.map(u32::from_le_bytes),
+        };
         if self.lengths != Lengths::CapturedFirst
             && (self.lengths == Lengths::OriginalFirst || captured > original)
         {
             (captured, original) = (original, captured);
         }
-        let (captured, original) = (captured as usize, original as usize);
-        if captured > MAX_RECORD_OCTETS - self.record_header_octets {
-            let octets = captured as u64;
-            return Err(CaptureError::TooLong { offset: source.offset(), octets });
-        }
-        let octets = self.record_header_octets + captured;
-        if source.whole(octets)?.is_none() {
-            return Err(CaptureError::CutShort { offset: source.offset() });
-        }
+        let nanos =
+            u64::from(seconds) * NANOS_PER_SECOND + u64::from(fraction) * self.nanos_per_fraction;
+        Header { nanos, captured: captured as usize, original: original as usize }
+    }
+
+    /// A record that is at hand whole.
+    #[inline]
+    fn record<'s>(&self, header: &Header, source: &'s mut Source) -> Record<'s> {
+        let Header { nanos, captured, original } = *header;
+        let octets = source.take(self.record_header_octets + captured);
+        let frame = octets.get(self.record_header_octets..).unwrap_or_default();
         let original_octets = original.max(captured).saturating_sub(self.fcs_octets);
-        let frame = source.take(octets).get(self.record_header_octets..).unwrap_or_default();
-        Ok(Some(Record {
+        Record {
             at: Instant::from_nanos(nanos),
             link: self.interface.link,
             octets: frame.get(..original_octets).unwrap_or(frame),
             original_octets,
             interface: 0,
-        }))
+        }
     }
 }
 

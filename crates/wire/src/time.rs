@@ -42,10 +42,22 @@ impl Instant {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
 
+    /// How long after `earlier` this is, in nanoseconds; zero if it is not later.
+    #[must_use]
+    pub const fn nanos_since(self, earlier: Self) -> u64 {
+        self.0.saturating_sub(earlier.0)
+    }
+
     /// This point moved towards the origin, at the most to it.
     #[must_use]
     pub fn saturating_sub(self, span: Duration) -> Self {
-        Self(self.0.saturating_sub(nanos(span)))
+        self.earlier_by(nanos(span))
+    }
+
+    /// This point moved towards the origin by so many nanoseconds, at the most to it.
+    #[must_use]
+    pub const fn earlier_by(self, nanos: u64) -> Self {
+        Self(self.0.saturating_sub(nanos))
     }
 }
 

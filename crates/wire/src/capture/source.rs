@@ -53,15 +53,15 @@ pub(crate) struct Source {
     buffer: Vec<u8>,
     start: usize,
     end: usize,
-    /// Of the octet at `start`.
-    offset: u64,
+    /// Of the first octet of the buffer.
+    first_offset: u64,
     state: State,
 }
 
 impl Source {
     pub(crate) fn new(read: Box<dyn Read + Send>) -> Self {
         let buffer = vec![0; BUFFER_OCTETS];
-        Self { read, buffer, start: 0, end: 0, offset: 0, state: State::Open }
+        Self { read, buffer, start: 0, end: 0, first_offset: 0, state: State::Open }
     }
 
     #[cfg(test)]
@@ -71,7 +71,13 @@ impl Source {
 
     /// Of the next octet.
     pub(crate) const fn offset(&self) -> u64 {
-        self.offset
+        self.first_offset + self.start as u64
+    }
+
+    /// The next octets, as many as have been read.
+    #[inline]
+    pub(crate) fn at_hand(&self) -> &[u8] {
+        self.buffer.get(self.start..self.end).unwrap_or_default()
     }
 
     /// At least the next `octets` octets without taking them; `None` if the file ends just here.
@@ -82,11 +88,11 @@ impl Source {
             if self.end - self.start < octets {
                 return match self.state {
                     State::Ended if self.end == self.start => Ok(None),
-                    _ => Err(CaptureError::CutShort { offset: self.offset }),
+                    _ => Err(CaptureError::CutShort { offset: self.offset() }),
                 };
             }
         }
-        Ok(self.buffer.get(self.start..self.end))
+        Ok(Some(self.at_hand()))
     }
 
     /// Takes the next `octets` octets, which [`whole`](Self::whole) has shown to be there.
@@ -94,7 +100,6 @@ impl Source {
     pub(crate) fn take(&mut self, octets: usize) -> &[u8] {
         let start = self.start;
         self.start = self.end.min(start + octets);
-        self.offset += (self.start - start) as u64;
         self.buffer.get(start..self.start).unwrap_or_default()
     }
 
@@ -102,10 +107,11 @@ impl Source {
     #[cold]
     fn fill(&mut self, octets: usize) -> Result<(), CaptureError> {
         if octets > MAX_RECORD_OCTETS {
-            return Err(CaptureError::TooLong { offset: self.offset, octets: octets as u64 });
+            return Err(CaptureError::TooLong { offset: self.offset(), octets: octets as u64 });
         }
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;
+        self.first_offset += self.start as u64;
         self.start = 0;
         while self.end < octets {
             match &self.state {
@@ -125,10 +131,11 @@ impl Source {
                 }
                 // There may be more when it is asked for again.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    return Err(unreadable(self.offset + self.end as u64, &error));
+                    return Err(unreadable(self.first_offset + self.end as u64, &error));
                 }
                 Err(error) => {
-                    self.state = State::Failed(unreadable(self.offset + self.end as u64, &error));
+                    self.state =
+                        State::Failed(unreadable(self.first_offset + self.end as u64, &error));
                 }
             }
         }
