@@ -4,7 +4,7 @@
 //! even where the frames end early, and it is there even where nothing was heard, so rates come out
 //! right.
 
-use crate::measure::{Measures, Traffic};
+use crate::measure::{Frames, Measures, Traffic};
 use crate::metric::{Basis, Metric, metrics};
 use crate::oddity::{Class, Oddities};
 use crate::sight::Sight;
@@ -81,10 +81,18 @@ struct Current {
     index: u64,
     start: Instant,
     end: Instant,
+    /// Until then no interval ends and no second.
+    until: Instant,
     /// The latest time heard of.
     last: Instant,
     /// Whether any time in it was heard of.
     is_begun: bool,
+}
+
+/// When the second after this time begins.
+fn next_second(at: Instant) -> Instant {
+    const SECOND: u64 = 1_000_000_000;
+    Instant::from_nanos((at.as_nanos() / SECOND + 1).saturating_mul(SECOND))
 }
 
 /// Counts, interval by interval and in total.
@@ -96,6 +104,8 @@ pub(crate) struct Intervals {
     bounds_octets: [u64; 9],
     current: Option<Current>,
     sum: Sum,
+    /// Frames of the second under way that are not in the sum yet.
+    frames: Frames,
     total: Sum,
     over: VecDeque<Over>,
     /// Sights as they come, where somebody wants them.
@@ -116,6 +126,7 @@ impl Intervals {
             bounds_octets,
             current: None,
             sum: Sum::new(bounds_octets),
+            frames: Frames::default(),
             total: Sum::new(bounds_octets),
             over: VecDeque::new(),
             witness: None,
@@ -136,6 +147,23 @@ impl Intervals {
         Sink { measures, oddities, witness: self.witness.as_mut() }
     }
 
+    /// Where ordinary frames of the second under way go.
+    pub(crate) const fn frames(&mut self) -> &mut Frames {
+        &mut self.frames
+    }
+
+    /// Whether somebody wants to know what a frame was.
+    pub(crate) const fn is_witnessed(&self) -> bool {
+        self.witness.is_some()
+    }
+
+    /// Where what is found in ordinary frames goes, which nobody wants to know one by one.
+    #[inline]
+    pub(crate) const fn unwitnessed(&mut self) -> Sink<'_> {
+        let Sum { measures, oddities } = &mut self.sum;
+        Sink { measures, oddities, witness: None }
+    }
+
     /// Keeps sights from now on, in this list, or no more; gives back what was kept so far.
     pub(crate) const fn witness(&mut self, list: Option<Vec<Sight>>) -> Option<Vec<Sight>> {
         core::mem::replace(&mut self.witness, list)
@@ -146,12 +174,17 @@ impl Intervals {
         self.current.map(|current| current.index)
     }
 
-    /// Takes notice of the time, if it is one within the interval under way and not earlier than before;
-    /// whether it is.
+    /// Whether the interval under way ends before this time.
+    pub(crate) fn ends_by(&self, at: Instant) -> bool {
+        self.current.is_some_and(|current| at >= current.end)
+    }
+
+    /// Takes notice of the time, if it is one within the second and the interval under way and not earlier than
+    /// before; whether it is.
     #[inline]
     pub(crate) fn goes_on(&mut self, at: Instant) -> bool {
         let Some(current) = &mut self.current else { return false };
-        let goes_on = (current.last..current.end).contains(&at);
+        let goes_on = (current.last..current.until).contains(&at);
         if goes_on {
             (current.last, current.is_begun) = (at, true);
         }
@@ -166,11 +199,13 @@ impl Intervals {
             self.sum.oddities.count(Class::Time, "frame before the origin");
             return None;
         }
+        self.count_frames();
         let length = Duration::from_nanos(self.length_nanos);
         let current = self.current.get_or_insert(Current {
             index: 0,
             start: origin,
             end: origin + length,
+            until: origin,
             last: origin,
             is_begun: false,
         });
@@ -183,7 +218,17 @@ impl Intervals {
         if at >= current.end {
             self.pass(at);
         }
+        if let Some(current) = &mut self.current {
+            current.until = current.end.min(next_second(at));
+        }
         Some(at)
+    }
+
+    /// Has the sum hold all frames.
+    fn count_frames(&mut self) {
+        if let Some(current) = &self.current {
+            self.sum.measures.frames(current.last, &core::mem::take(&mut self.frames));
+        }
     }
 
     /// Takes notice that it is now at least this late, once measuring has begun.
@@ -235,7 +280,12 @@ impl Intervals {
     }
 
     /// The oldest interval that is over and has not been taken.
+    #[inline]
     pub(crate) fn take(&mut self) -> Option<Report> {
+        if self.over.is_empty() { None } else { self.take_one() }
+    }
+
+    fn take_one(&mut self) -> Option<Report> {
         let length_nanos = self.length_nanos;
         let next = self.over.front_mut()?;
         let intervals = if next.intervals > LONGEST_SILENCE { next.intervals } else { 1 };
@@ -267,12 +317,14 @@ impl Intervals {
         let Current { index, start, last, .. } = self.current.filter(|current| current.is_begun)?;
         let span = Span { start, length: last.since(start), intervals: 1 };
         let mut sum = self.sum.clone();
+        sum.measures.frames(last, &self.frames);
         more(&mut sum.measures.traffic);
         Some(sum.report(Some(index), span, self.channel))
     }
 
     /// Closes the interval under way, and gives the total.
     pub(crate) fn finish(&mut self) -> Report {
+        self.count_frames();
         if let Some(current) = self.current.filter(|current| current.is_begun) {
             self.pass(current.end);
             if let Some(current) = &mut self.current {

@@ -43,9 +43,8 @@ use oddity::{Class, Oddities};
 use reassembly::{Reassembly, Whole};
 use sight::Sight;
 use stream::Streams;
-use track::{Party, Passage, Plain, Sink, Tracker};
+use track::{Party, Passage, Plain, Tracker};
 use wire::dissect::{Levels, Link, NoNsdu, Nsdu, Segment, is_unit_data, levels};
-use wire::llc::Control;
 use wire::time::Instant;
 use wire::units::BitRate;
 
@@ -129,9 +128,13 @@ impl Meter {
     /// wire.
     pub fn observe(&mut self, at: Instant, link: Link, octets: &[u8], original_octets: usize) {
         let Some(at) = self.tick(at) else { return };
-        let is_plain = match Plain::of(link, octets) {
-            Some(plain) => self.plain(at, &plain),
-            None => stream::Plain::of(link, octets)
+        if self.intervals.is_witnessed() {
+            return self.dissect(at, link, octets, original_octets);
+        }
+        // A length of 802.3 begins with five at the most, a type with more.
+        let is_plain = match octets.get(12) {
+            Some(..=5) => Plain::of(link, octets).is_some_and(|plain| self.plain(at, &plain)),
+            _ => stream::Plain::of(link, octets)
                 .is_some_and(|plain| self.segment_in_turn(at, &plain)),
         };
         if !is_plain {
@@ -142,14 +145,12 @@ impl Meter {
     /// A segment of a TCP stream that is as most are; whether it was.
     #[inline]
     fn segment_in_turn(&mut self, at: Instant, plain: &stream::Plain<'_>) -> bool {
-        let mut sink = self.intervals.sink();
-        if !self.streams.plain(at, plain, &mut self.tracker, &mut sink) {
-            return false;
+        let is_plain =
+            self.streams.plain(at, plain, &mut self.tracker, &mut self.intervals.unwitnessed());
+        if is_plain {
+            self.intervals.frames().segment(plain.lpdu_octets as u64, plain.stream_octets());
         }
-        let octets = plain.lpdu_octets as u64;
-        sink.measures.lpdu(at, octets, None);
-        sink.measures.npdu(octets - plain.before_npdu() as u64);
-        true
+        is_plain
     }
 
     /// Takes notice of the time, and gives it back as it counts, as [`Intervals::tick`] does.
@@ -158,7 +159,9 @@ impl Meter {
         if self.intervals.goes_on(at) {
             return Some(at);
         }
-        self.settle();
+        if self.intervals.ends_by(at) {
+            self.settle();
+        }
         self.intervals.tick(at)
     }
 
@@ -170,14 +173,11 @@ impl Meter {
     /// A frame that is as most are; whether it was.
     #[inline]
     fn plain(&mut self, at: Instant, plain: &Plain<'_>) -> bool {
-        if !self.tracker.plain(at, plain, &mut self.intervals.sink()) {
-            return false;
+        let is_plain = self.tracker.plain(at, plain, &mut self.intervals.unwitnessed());
+        if is_plain {
+            self.intervals.frames().datagram(plain.lpdu_octets as u64);
         }
-        let octets = plain.lpdu_octets as u64;
-        let Sink { measures, .. } = self.intervals.sink();
-        measures.lpdu(at, octets, Some(Control::Ui));
-        measures.npdu(octets - plain.before_npdu as u64);
-        true
+        is_plain
     }
 
     /// A frame of any kind.
@@ -236,6 +236,7 @@ impl Meter {
 
     /// The oldest interval that is over and has not been taken. To be taken as they come: a meter
     /// keeps some hundred thousand, then drops the oldest.
+    #[inline]
     pub fn take_interval(&mut self) -> Option<Report> {
         self.intervals.take()
     }

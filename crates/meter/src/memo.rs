@@ -3,8 +3,6 @@
 //! Each name has two places, which it shares, and whoever comes later takes one. A thing is remembered for as
 //! long as nothing comes or goes where it was found.
 
-use core::cmp::Ordering;
-
 /// Pairs of places.
 const PAIRS_BITS: u32 = 11;
 const PLACES: usize = 2 << PAIRS_BITS;
@@ -28,7 +26,7 @@ struct Named<T> {
 #[derive(Clone, Debug)]
 pub(crate) struct Memo<T> {
     places: Box<[Named<T>; PLACES]>,
-    /// Which of a pair makes way next.
+    /// Which of a pair made way last.
     turn: Slot,
 }
 
@@ -61,17 +59,23 @@ impl<T> Memo<T> {
         is_it(other).then_some((first + 1, &other.value))
     }
 
-    /// Where a thing of this name may stand that is not remembered: in place of what is gone, or else of one of
-    /// two in turn.
-    pub(crate) fn room(&mut self, name: Name) -> Slot {
+    /// What stands in a place, if it goes by this name and nothing has come or gone since.
+    #[inline]
+    pub(crate) fn find_in(&self, slot: Slot, name: Name, changes: u64) -> Option<&T> {
+        let named = self.places.get(slot)?;
+        (named.name == name && named.changes == changes).then_some(&named.value)
+    }
+
+    /// Where a thing of this name may stand that is not remembered: in place of what is gone, the first of both if
+    /// it may be, or else of one of two in turn.
+    pub(crate) fn room(&mut self, name: Name, changes: u64) -> Slot {
         let first = pair(name);
-        let [one, other] = [first, first + 1].map(|place| self.places[place].changes);
-        self.turn = match one.cmp(&other) {
-            Ordering::Less => 0,
-            Ordering::Equal => 1 - self.turn,
-            Ordering::Greater => 1,
-        };
-        first + self.turn
+        let gone =
+            [first, first + 1].into_iter().find(|slot| self.places[*slot].changes != changes);
+        gone.unwrap_or_else(|| {
+            self.turn = 1 - self.turn;
+            first + self.turn
+        })
     }
 
     /// What stands in a place, whoever it is.
@@ -98,10 +102,14 @@ mod tests {
     #[test]
     fn what_is_remembered_is_found_until_something_changes() {
         let mut memo = Memo::<u8>::default();
-        let slot = memo.room([7, 9]);
+        let slot = memo.room([7, 9], 3);
         memo.replace(slot, [7, 9], 3, 42);
         assert_eq!(memo.find([7, 9], 3), Some((slot, &42)));
         assert_eq!((memo.find([7, 9], 4), memo.find([9, 7], 3)), (None, None));
+        assert_eq!(memo.find_in(slot, [7, 9], 3), Some(&42));
+        let others =
+            [(slot ^ 1, [7, 9], 3), (slot, [9, 7], 3), (slot, [7, 9], 4), (PLACES, [7, 9], 3)];
+        assert!(others.iter().all(|(slot, name, n)| memo.find_in(*slot, *name, *n).is_none()));
     }
 
     #[test]
@@ -110,7 +118,7 @@ mod tests {
         let alike: Vec<Name> =
             (0..).map(|n| [n, 0]).filter(|name| pair(*name) == pair([0, 0])).take(3).collect();
         for (value, name) in alike.iter().enumerate() {
-            let slot = memo.room(*name);
+            let slot = memo.room(*name, 1);
             memo.replace(slot, *name, 1, value as u64);
             let found = alike.iter().filter(|name| memo.find(**name, 1).is_some()).count();
             assert_eq!(
@@ -118,11 +126,12 @@ mod tests {
                 (Some((slot, &(value as u64))), 2.min(value + 1))
             );
         }
-        // One that is gone makes way before one that is not.
-        let slot = memo.room([1 << 40, 0]);
-        memo.replace(slot, alike[0], 1, 0);
-        let gone = memo.find(alike[2], 1).map_or(slot, |(slot, _)| slot);
-        memo.replace(gone ^ 1, alike[1], 2, 0);
-        assert_eq!(memo.room(alike[2]), gone);
+        // One that is gone makes way before one that is not, whichever was the last to come.
+        for gone in 0..2 {
+            let first = pair([0, 0]);
+            memo.replace(first + gone, alike[gone], 1, 0);
+            memo.replace(first + (1 - gone), alike[1 - gone], 2, 0);
+            assert_eq!(memo.room(alike[2], 2), first + gone);
+        }
     }
 }

@@ -79,6 +79,7 @@ impl<T> Slab<T> {
     }
 
     /// The thing in a place that is known to be taken.
+    #[inline]
     pub(crate) fn at(&mut self, place: Place) -> &mut T {
         let slot = self.slots.get_mut(place as usize).and_then(|slot| slot.value.as_mut());
         slot.expect("a place found in an index is taken")
@@ -133,14 +134,21 @@ impl<T> Slab<T> {
     }
 
     /// Notes that the thing in this place was heard.
+    #[inline]
     pub(crate) fn touch(&mut self, place: Place, at: Instant) {
         let Some(slot) = self.slots.get_mut(place as usize) else { return };
         slot.heard = at;
         if slot.linked_seconds != seconds(at) {
             slot.linked_seconds = seconds(at);
-            self.unlink(place);
-            self.link(place);
+            self.move_up(place);
         }
+    }
+
+    /// Puts a place at the new end of the string.
+    #[cold]
+    fn move_up(&mut self, place: Place) {
+        self.unlink(place);
+        self.link(place);
     }
 
     /// The one longest silent.
@@ -148,10 +156,15 @@ impl<T> Slab<T> {
         if self.oldest == NOWHERE { None } else { Some(self.oldest) }
     }
 
-    /// The one longest silent, if it was not heard since `before`.
+    /// Whether one may have expired before this time.
     #[inline]
+    pub(crate) fn may_have_expired(&self, before: Instant) -> bool {
+        before > self.oldest_heard
+    }
+
+    /// The one longest silent, if it was not heard since `before`.
     pub(crate) fn expired(&mut self, before: Instant) -> Option<Place> {
-        if before <= self.oldest_heard {
+        if !self.may_have_expired(before) {
             return None;
         }
         let oldest = self.oldest()?;

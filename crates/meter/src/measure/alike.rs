@@ -45,8 +45,8 @@ impl Sort {
 /// So many TPDUs of one sort, in the same classes of sizes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Alike {
-    /// The classes of the TPDU, of its data, and of the TSDU that it ends.
-    pub(crate) classes: [u8; 3],
+    /// The classes of the TPDU, of its data, and of the TSDU that it ends, an octet each.
+    classes: u32,
     /// How many.
     pub(crate) tpdus: u32,
     /// Octets of their headers.
@@ -61,12 +61,19 @@ impl Alike {
     /// One.
     #[inline]
     pub(crate) const fn one(
-        classes: [u8; 3],
+        [tpdu, data, tsdu]: [u8; 3],
         header_octets: u64,
         data_octets: u64,
         tsdu_octets: u64,
     ) -> Self {
+        let classes = tpdu as u32 | (data as u32) << 8 | (tsdu as u32) << 16;
         Self { classes, tpdus: 1, header_octets, data_octets, tsdu_octets }
+    }
+
+    /// The classes of the TPDU, of its data, and of the TSDU that it ends.
+    pub(crate) const fn classes(&self) -> [u8; 3] {
+        let [tpdu, data, tsdu, _] = self.classes.to_le_bytes();
+        [tpdu, data, tsdu]
     }
 
     /// Adds others; whether they are in the same classes, and there is room.

@@ -52,16 +52,29 @@ fn upper_edge(class: usize) -> u64 {
 impl Distribution {
     /// Takes a time in.
     pub fn record(&mut self, span: Duration) {
-        let value = wire::time::nanos(span).min(u64::MAX >> 1);
+        self.record_nanos(wire::time::nanos(span));
+    }
+
+    /// Takes a time in, in nanoseconds.
+    #[inline]
+    pub(crate) fn record_nanos(&mut self, nanos: u64) {
+        let value = nanos.min(u64::MAX >> 1);
         self.min_ns = if self.count == 0 { value } else { self.min_ns.min(value) };
         self.max_ns = self.max_ns.max(value);
         self.count += 1;
         self.total_ns = self.total_ns.saturating_add(value);
         let class = class(value);
-        if self.classes.len() <= class {
-            self.classes.resize(class + 1, 0);
+        match self.classes.get_mut(class) {
+            Some(count) => *count += 1,
+            None => self.grow(class),
         }
-        self.classes[class] += 1;
+    }
+
+    /// Takes in the first value of a class beyond all that are known.
+    #[cold]
+    fn grow(&mut self, class: usize) {
+        self.classes.resize(class, 0);
+        self.classes.push(1);
     }
 
     /// Adds what was taken in elsewhere.
@@ -164,10 +177,11 @@ impl Delays {
     }
 }
 
-impl Measure for Delays {
-    fn observe(&mut self, sight: &Sight) {
-        let Sight::Span(between, span) = sight else { return };
-        let distribution = match between {
+impl Delays {
+    /// The times of this sort.
+    #[inline]
+    pub(crate) const fn of(&mut self, between: Between) -> &mut Distribution {
+        match between {
             Between::Acknowledgement => &mut self.acknowledgement,
             Between::Response => &mut self.response,
             Between::SetUp => &mut self.set_up,
@@ -175,8 +189,15 @@ impl Measure for Delays {
             Between::CallerHandshake => &mut self.caller_handshake,
             Between::RoundTrip => &mut self.round_trip,
             Between::ClosedWindow => &mut self.closed_window,
-        };
-        distribution.record(*span);
+        }
+    }
+}
+
+impl Measure for Delays {
+    fn observe(&mut self, sight: &Sight) {
+        if let Sight::Span(between, span) = sight {
+            self.of(*between).record(*span);
+        }
     }
 
     fn add(&mut self, other: &Self) {

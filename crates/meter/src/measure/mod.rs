@@ -8,6 +8,7 @@
 mod alike;
 mod connection;
 mod delay;
+mod frames;
 mod link;
 mod llc;
 mod network;
@@ -23,6 +24,7 @@ mod window;
 pub(crate) use alike::{Alike, Sort};
 pub use connection::Connections;
 pub use delay::{Delays, Distribution};
+pub(crate) use frames::Frames;
 pub use link::Link;
 pub use llc::Llc;
 pub use network::Network;
@@ -94,19 +96,12 @@ impl Measures {
     }
 
     /// Takes notice of an LPDU.
-    #[inline]
-    pub(crate) fn lpdu(&mut self, at: Instant, octets: u64, llc: Option<Control>) {
+    fn lpdu(&mut self, at: Instant, octets: u64, llc: Option<Control>) {
         self.link.lpdu(octets);
         self.peak.lpdu(at, octets);
         if let Some(control) = llc {
             self.llc.lpdu(control);
         }
-    }
-
-    /// Takes notice of an NPDU.
-    #[inline]
-    pub(crate) const fn npdu(&mut self, octets: u64) {
-        self.network.npdu(octets);
     }
 
     /// Adds what was measured over another time.

@@ -24,11 +24,16 @@ pub struct Peak {
 impl Peak {
     /// Takes notice of an LPDU.
     pub(super) fn lpdu(&mut self, at: Instant, octets: u64) {
+        self.lpdus(at, 1, octets);
+    }
+
+    /// Takes notice of so many LPDUs in one second.
+    pub(super) fn lpdus(&mut self, at: Instant, lpdus: u64, octets: u64) {
         let second = at.as_nanos() / 1_000_000_000;
         if second != self.second {
             (self.second, self.lpdus_this_second, self.octets_this_second) = (second, 0, 0);
         }
-        self.lpdus_this_second += 1;
+        self.lpdus_this_second += lpdus;
         self.octets_this_second += octets;
         self.lpdus = self.lpdus.max(self.lpdus_this_second);
         self.octets = self.octets.max(self.octets_this_second);

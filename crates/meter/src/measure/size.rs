@@ -88,7 +88,7 @@ impl Sizes {
     /// Takes notice of TPDUs of one sort.
     pub(super) fn alike(&mut self, sort: Sort, alike: &Alike) {
         let ([whole, data, finished], tpdus) =
-            (alike.classes.map(usize::from), u64::from(alike.tpdus));
+            (alike.classes().map(usize::from), u64::from(alike.tpdus));
         self.classes[whole].tpdus += tpdus;
         if matches!(sort, Sort::Part | Sort::End) {
             self.classes[data].dt_tpdus += tpdus;

@@ -8,8 +8,6 @@
 //! stream may carry several connections, and those of class 2 to 4 may be spread over several streams.
 
 use super::Values;
-use core::time::Duration;
-use wire::time::nanos;
 
 /// Times of one kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -23,11 +21,10 @@ pub struct Times {
 }
 
 impl Times {
-    /// One time.
+    /// One time of so many nanoseconds.
     #[must_use]
-    pub fn one(span: Duration) -> Self {
-        let span = nanos(span);
-        Self { count: 1, total_ns: span, max_ns: span }
+    pub const fn one(nanos: u64) -> Self {
+        Self { count: 1, total_ns: nanos, max_ns: nanos }
     }
 
     /// Adds what was taken in elsewhere.
@@ -122,9 +119,9 @@ mod tests {
 
     #[test]
     fn times_add_up_and_the_greatest_is_that_of_the_whole() {
-        let mut times = Times::one(Duration::from_nanos(7));
+        let mut times = Times::one(7);
         let earlier = times;
-        times.add(&Times::one(Duration::from_nanos(4)));
+        times.add(&Times::one(4));
         assert_eq!(times, Times { count: 2, total_ns: 11, max_ns: 7 });
         assert_eq!(times.since(&earlier), Times { count: 1, total_ns: 4, max_ns: 7 });
         assert_eq!((times.mean_ns(), Times::default().mean_ns()), (Some(5), None));

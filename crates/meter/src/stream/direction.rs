@@ -6,7 +6,6 @@
 
 use super::framer::{Found, Framer};
 use crate::sight::Order;
-use core::time::Duration;
 use std::collections::VecDeque;
 use wire::dissect::Piece;
 use wire::tcp::Flags;
@@ -17,7 +16,7 @@ const HELD_OCTETS: usize = 1 << 16;
 /// Segments held beyond a gap, of a direction.
 const HELD_SEGMENTS: usize = 64;
 /// Within this time the same packet is a copy.
-const COPY: Duration = Duration::from_millis(10);
+const COPY_NANOS: u64 = 10_000_000;
 /// Packets that are remembered to know copies by.
 const REMEMBERED: usize = 2;
 
@@ -28,10 +27,10 @@ pub(super) struct Print {
     pub(super) acknowledgement: u32,
     /// Octets of data.
     pub(super) octets: u32,
-    pub(super) identification: u16,
-    pub(super) checksum: u16,
-    pub(super) window: u16,
-    pub(super) flags: u8,
+    /// The window, then the checksum.
+    pub(super) window_and_checksum: u32,
+    /// The identification of IP, then the flags.
+    pub(super) identification_and_flags: u32,
 }
 
 impl Print {
@@ -40,10 +39,9 @@ impl Print {
             sequence: piece.sequence,
             acknowledgement: piece.acknowledgement,
             octets: (piece.octets.len() + piece.missing_octets) as u32,
-            identification: piece.identification,
-            checksum: piece.checksum,
-            window: piece.window,
-            flags: piece.flags.0,
+            window_and_checksum: u32::from(piece.window) << 16 | u32::from(piece.checksum),
+            identification_and_flags: u32::from(piece.identification) << 8
+                | u32::from(piece.flags.0),
         }
     }
 }
@@ -65,6 +63,8 @@ pub(super) struct Direction {
     acknowledged: Option<u32>,
     pub(super) framer: Framer,
     prints: [(Print, Instant); REMEMBERED],
+    /// Which of the prints is replaced next.
+    oldest_print: u8,
     /// The number whose ACK ends a round trip, and when it began.
     trip: Option<(u32, Instant)>,
     /// In order of their numbers.
@@ -84,6 +84,7 @@ impl Direction {
             acknowledged: None,
             framer: Framer::new(),
             prints: [(Print::default(), Instant::MAX); REMEMBERED],
+            oldest_print: 0,
             trip: None,
             held: VecDeque::new(),
         }
@@ -103,35 +104,43 @@ impl Direction {
         let print = Print::of(piece);
         let is_copy = self.has_print(at, &print);
         if !is_copy {
-            self.prints = [(print, at), self.prints[0]];
+            self.remember(at, &print);
         }
         is_copy
+    }
+
+    /// Remembers a packet by its print.
+    #[inline]
+    fn remember(&mut self, at: Instant, print: &Print) {
+        let place = usize::from(self.oldest_print) % REMEMBERED;
+        self.prints[place] = (*print, at);
+        self.oldest_print = self.oldest_print.wrapping_add(1);
     }
 
     /// Whether a packet with this print passed a moment ago.
     fn has_print(&self, at: Instant, print: &Print) -> bool {
         self.prints.iter().any(|(known, since)| {
-            *known == *print && *since != Instant::MAX && at.since(*since) < COPY
+            *known == *print && *since != Instant::MAX && at.nanos_since(*since) < COPY_NANOS
         })
     }
 
     /// Takes notice of a segment without a flag but ACK and PSH that comes in its turn, its data being whole
     /// packets and nothing held. Says whether it is one; if not, nothing has happened.
     #[inline]
-    pub(super) fn take_in_turn(&mut self, at: Instant, print: Print) -> bool {
+    pub(super) fn take_in_turn(&mut self, at: Instant, print: &Print) -> bool {
         let Some(next) = self.next else { return false };
-        let Print { sequence, octets, acknowledgement, .. } = print;
+        let Print { sequence, octets, acknowledgement, .. } = *print;
         // What comes next with data is no copy, which would lie behind what it is a copy of; and what
         // lies one behind without data keeps alive.
         let is_in_turn = if octets > 0 {
             sequence == next && self.framer.is_in_step()
         } else {
-            sequence != next.wrapping_sub(1) && !self.has_print(at, &print)
+            sequence != next.wrapping_sub(1) && !self.has_print(at, print)
         };
         if !is_in_turn || !self.holds_nothing() {
             return false;
         }
-        self.prints = [(print, at), self.prints[0]];
+        self.remember(at, print);
         self.note_acknowledgement(acknowledgement);
         if octets > 0 {
             let end = next.wrapping_add(octets);
@@ -159,15 +168,15 @@ impl Direction {
         self.acknowledged
     }
 
-    /// Takes notice that its receiver acknowledged octets; how long after they passed, where that is
-    /// measured.
-    pub(super) fn is_acknowledged(&mut self, at: Instant, number: u32) -> Option<Duration> {
+    /// Takes notice that its receiver acknowledged octets; how many nanoseconds after they passed,
+    /// where that is measured.
+    pub(super) fn is_acknowledged(&mut self, at: Instant, number: u32) -> Option<u64> {
         let (edge, since) = self.trip?;
         if ahead(edge, number) < 0 {
             return None;
         }
         self.trip = None;
-        Some(at.since(since))
+        Some(at.nanos_since(since))
     }
 
     /// What a segment is beside what went before.

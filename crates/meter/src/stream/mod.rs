@@ -29,7 +29,7 @@ use plain::Remembered;
 use wire::addr::Socket;
 use wire::dissect::Piece;
 use wire::tcp::Flags;
-use wire::time::Instant;
+use wire::time::{Instant, nanos};
 use wire::tp::Reference;
 
 /// Octets held beyond gaps, of all streams.
@@ -43,8 +43,9 @@ struct Early {
     syn: Instant,
     /// When the SYN that answers was seen; likewise.
     answer: Instant,
-    callee: Option<Duration>,
-    caller: Option<Duration>,
+    /// How many nanoseconds the callee took to answer, and the caller after that.
+    callee: Option<u64>,
+    caller: Option<u64>,
 }
 
 /// A TCP connection.
@@ -126,12 +127,12 @@ impl Flow {
             (true, false) => early.syn = first_or_never(early.syn),
             (true, true) => {
                 if early.syn != Instant::MAX && early.callee.is_none() {
-                    early.callee = Some(at.since(early.syn));
+                    early.callee = Some(at.nanos_since(early.syn));
                 }
                 early.answer = first_or_never(early.answer);
             }
             (false, true) if early.answer != Instant::MAX && early.caller.is_none() => {
-                early.caller = Some(at.since(early.answer));
+                early.caller = Some(at.nanos_since(early.answer));
             }
             (false, _) => {}
         }
@@ -150,7 +151,7 @@ pub(crate) struct Streams {
     changes: u64,
     /// How many there have been.
     flows: u64,
-    silence: Duration,
+    silence_nanos: u64,
     held_octets: isize,
 }
 
@@ -173,7 +174,7 @@ impl Streams {
             remembered: Remembered::default(),
             changes: 1,
             flows: 0,
-            silence,
+            silence_nanos: nanos(silence),
             held_octets: 0,
         }
     }
@@ -262,8 +263,17 @@ impl Streams {
         place
     }
 
+    #[inline]
     fn expire(&mut self, at: Instant) {
-        while let Some(place) = self.slab.expired(at.saturating_sub(self.silence)) {
+        let before = at.earlier_by(self.silence_nanos);
+        if self.slab.may_have_expired(before) {
+            self.expire_before(before);
+        }
+    }
+
+    #[cold]
+    fn expire_before(&mut self, before: Instant) {
+        while let Some(place) = self.slab.expired(before) {
             self.remove(place);
         }
     }
@@ -381,8 +391,10 @@ fn with_sink(
             look_at(&packet, &mut is_mixed, &mut request);
             let Packet { octets, missing_octets, is_cut, .. } = packet;
             let Passage { at, from, to } = passage;
-            let of = (at, number, None);
-            if missing_octets == 0 && tracker.plain_part(of, || [to, from], octets, sink) {
+            let of = (at, number, 0);
+            // A witness wants it whole.
+            let is_plain = missing_octets == 0 && sink.witness.is_none();
+            if is_plain && tracker.plain_part(of, || [to, from], octets, sink).is_some() {
                 return;
             }
             crate::nsdu::observe(tracker, passage, octets, (missing_octets, is_cut), sink);

@@ -8,8 +8,8 @@
 
 use super::direction::Print;
 use super::{Flow, Streams, party};
-use crate::memo::{Memo, Name};
-use crate::sight::{Between, Order, Segment, Sight};
+use crate::memo::{Memo, Name, Slot};
+use crate::sight::Between;
 use crate::slab::Place;
 use crate::track::{Passage, Sink, Tracker};
 use core::net::Ipv4Addr;
@@ -44,10 +44,8 @@ const fn word(header: &Header, at: usize) -> u32 {
 /// A segment of which so much is plain that its stream may be looked at.
 #[derive(Clone, Copy)]
 pub(crate) struct Plain<'a> {
-    /// Both addresses, the sender's first.
-    addresses: [u32; 2],
-    /// Both ports, likewise.
-    ports: [u16; 2],
+    /// What names its direction of its stream: both addresses, the sender's first, and both ports, likewise.
+    name: Name,
     pub(super) print: Print,
     /// The MAC header and the packet, without pad.
     pub(crate) lpdu_octets: usize,
@@ -55,70 +53,65 @@ pub(crate) struct Plain<'a> {
     tpdu: &'a [u8],
 }
 
+/// The DT in the data of a segment, where that is one TPKT with it.
+#[inline]
+fn dt_in(data: &[u8]) -> Option<&[u8]> {
+    let [tpkt::VERSION, 0, high, low, tpdu @ ..] = data else { return None };
+    let [2, 0xF0, number, above @ ..] = tpdu else { return None };
+    let is_whole = usize::from(u16::from_be_bytes([*high, *low])) == data.len();
+    // What RDP begins with is told apart elsewhere.
+    let may_be_rdp = *number == 0x80 && matches!(above, [0x7F, 0x65 | 0x66, ..]);
+    (is_whole && !may_be_rdp).then_some(tpdu)
+}
+
 impl<'a> Plain<'a> {
     /// The segment in a frame of these octets, if it is such a one.
     #[inline]
     pub(crate) fn of(link: Link, octets: &'a [u8]) -> Option<Self> {
         let header: &Header = octets.first_chunk()?;
+        let data_at = TCP_AT + usize::from(header[46] >> 4) * 4;
         let is_plain = header[12..15] == ABOVE_MAC
             && header[23] == tcp::PROTOCOL
             && half(header, 20) & FRAGMENT == 0
             && header[47] & !PUSH == Flags::ACK.0
+            && data_at >= HEADER_OCTETS
             && link == Link::Ethernet;
         if !is_plain {
             return None;
         }
         let lpdu_octets = MAC_OCTETS + usize::from(half(header, 16));
-        let data_at = TCP_AT + usize::from(header[46] >> 4) * 4;
-        let data = octets.get(data_at..lpdu_octets).filter(|_| data_at >= HEADER_OCTETS)?;
-        let tpdu = match data {
-            [] => data,
-            // What RDP begins with is told apart elsewhere.
-            [tpkt::VERSION, 0, _, _, 2, 0xF0, 0x80, 0x7F, 0x65 | 0x66, ..] => return None,
-            [tpkt::VERSION, 0, high, low, tpdu @ ..]
-                if matches!(tpdu, [2, 0xF0, _, ..])
-                    && usize::from(u16::from_be_bytes([*high, *low])) == data.len() =>
-            {
-                tpdu
-            }
-            _ => return None,
-        };
+        let data = octets.get(data_at..lpdu_octets)?;
+        let tpdu = if data.is_empty() { data } else { dt_in(data)? };
         Some(Self {
-            addresses: [word(header, 26), word(header, 30)],
-            ports: [half(header, 34), half(header, 36)],
+            name: [
+                u64::from(word(header, 26)) << 32 | u64::from(word(header, 30)),
+                u64::from(word(header, 34)),
+            ],
             print: Print {
                 sequence: word(header, 38),
                 acknowledgement: word(header, 42),
                 octets: data.len() as u32,
-                identification: half(header, 18),
-                checksum: half(header, 50),
-                window: half(header, 48),
-                flags: header[47],
+                window_and_checksum: word(header, 48),
+                identification_and_flags: u32::from(half(header, 18)) << 8 | u32::from(header[47]),
             },
             lpdu_octets,
             tpdu,
         })
     }
 
-    /// The MAC header.
-    pub(crate) const fn before_npdu(&self) -> usize {
-        MAC_OCTETS
-    }
-
-    /// What names its direction of its stream, as two words.
-    #[inline]
-    fn name(&self) -> Name {
-        let ([from, to], [source, destination]) = (self.addresses, self.ports);
-        let ports = u64::from(source) << 16 | u64::from(destination);
-        [u64::from(from) << 32 | u64::from(to), ports]
+    /// Octets of the stream that it carries.
+    pub(crate) fn stream_octets(&self) -> u64 {
+        self.print.octets.into()
     }
 
     /// Sender and receiver.
     fn sockets(&self) -> [Socket; 2] {
-        [0, 1].map(|end: usize| Socket {
-            address: Ipv4Addr::from_bits(self.addresses[end]).to_ipv6_mapped(),
-            port: self.ports[end],
-        })
+        let [addresses, ports] = self.name;
+        let socket = |address: u64, port: u64| Socket {
+            address: Ipv4Addr::from_bits(address as u32).to_ipv6_mapped(),
+            port: port as u16,
+        };
+        [socket(addresses >> 32, ports >> 16), socket(addresses, ports)]
     }
 }
 
@@ -127,6 +120,8 @@ impl<'a> Plain<'a> {
 pub(super) struct Known {
     place: Place,
     way: u8,
+    /// Where its receiver may be remembered.
+    receiver: Slot,
     /// That of its stream, twice, and one more for the way back.
     number: u64,
 }
@@ -138,7 +133,7 @@ impl Flow {
     /// Takes notice of a segment, but for the TPDU in it, if it comes in its turn in a stream that carries TPKTs
     /// and of which nothing is held; whether it does.
     #[inline]
-    fn in_turn(&mut self, at: Instant, way: usize, print: Print, sink: &mut Sink<'_>) -> bool {
+    fn in_turn(&mut self, at: Instant, way: usize, print: &Print, sink: &mut Sink<'_>) -> bool {
         let [first, second] = &mut self.directions;
         let (own, peer) = if way == 0 { (first, second) } else { (second, first) };
         if self.early.is_some() || !peer.holds_nothing() || !own.take_in_turn(at, print) {
@@ -162,45 +157,51 @@ impl Streams {
         sink: &mut Sink<'_>,
     ) -> bool {
         self.expire(at);
-        let Some(Known { place, way, number }) = self.remember(plain) else { return false };
+        let Some((slot, known)) = self.remember(plain) else { return false };
+        let Known { place, way, receiver, number } = known;
         let way = usize::from(way);
         self.slab.touch(place, at);
-        let recalled = tracker.recall(number);
         let flow = self.slab.at(place);
-        if !flow.in_turn(at, way, plain.print, sink) {
+        if !flow.in_turn(at, way, &plain.print, sink) {
             return false;
         }
         if !plain.tpdu.is_empty() {
-            let [from, to] = [way, 1 - way].map(|end| flow.ends[end]);
-            let parties = || [party(to), party(from)];
-            let of = (at, number, recalled);
-            if !tracker.plain_part(of, parties, plain.tpdu, sink) {
-                let passage = Passage { at, from: party(from), to: party(to) };
-                crate::nsdu::observe(tracker, passage, plain.tpdu, (0, false), sink);
+            let ends = &flow.ends;
+            let parties = || [party(ends[1 - way]), party(ends[way])];
+            match tracker.plain_part((at, number, receiver), parties, plain.tpdu, sink) {
+                Some(found) if found == receiver => {}
+                Some(found) => self.remembered.at(slot).receiver = found,
+                None => {
+                    let [to, from] = parties();
+                    let passage = Passage { at, from, to };
+                    crate::nsdu::observe(tracker, passage, plain.tpdu, (0, false), sink);
+                }
             }
         }
-        let segment = Segment { octets: plain.print.octets.into(), order: Order::Next };
-        sink.measures.streams.segment(&segment);
-        sink.witness(|| Sight::Segment(segment));
         true
     }
 
-    /// The direction of a stream that a segment is of; none where it is not known.
+    /// The direction of a stream that a segment is of, and where it is remembered; none where it is not known.
     #[inline]
-    fn remember(&mut self, plain: &Plain<'_>) -> Option<Known> {
-        let name = plain.name();
-        if let Some((_, known)) = self.remembered.find(name, self.changes) {
-            return Some(*known);
+    fn remember(&mut self, plain: &Plain<'_>) -> Option<(Slot, Known)> {
+        match self.remembered.find(plain.name, self.changes) {
+            Some((slot, known)) => Some((slot, *known)),
+            None => self.look_up(plain),
         }
+    }
+
+    /// The same, where it is not remembered.
+    #[cold]
+    fn look_up(&mut self, plain: &Plain<'_>) -> Option<(Slot, Known)> {
         let [source, destination] = plain.sockets();
         let way = usize::from(source > destination);
         let ends = if way == 0 { [source, destination] } else { [destination, source] };
         let place = self.known(ends)?;
         let number = self.slab.get(place)?.number << 1 | way as u64;
-        let known = Known { place, way: way as u8, number };
-        let slot = self.remembered.room(name);
-        self.remembered.replace(slot, name, self.changes, known);
-        Some(known)
+        let known = Known { place, way: way as u8, receiver: 0, number };
+        let slot = self.remembered.room(plain.name, self.changes);
+        self.remembered.replace(slot, plain.name, self.changes, known);
+        Some((slot, known))
     }
 }
 

@@ -44,6 +44,7 @@ impl AcknowledgementOrder {
     }
 
     /// Whether a DT with this number lies beyond the credit told last.
+    #[inline]
     pub(super) fn is_beyond(&self, format: Format, number: u32) -> bool {
         self.0.is_some_and(|known| {
             let ahead = number.wrapping_sub(known.next) & (format.modulus() - 1);
@@ -52,6 +53,7 @@ impl AcknowledgementOrder {
     }
 
     /// Takes notice of an AK, and tells what it is for.
+    #[inline]
     pub(super) fn arrive(
         &mut self,
         format: Format,

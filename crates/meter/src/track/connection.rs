@@ -12,7 +12,6 @@ use crate::host::HostNumber;
 use crate::measure::{Times, Volume, Waits};
 use crate::sight::{Ending, Role, Tpdu};
 use crate::user::{Confidence, User};
-use core::time::Duration;
 use std::collections::VecDeque;
 use wire::time::Instant;
 use wire::tp::{ClassOption, Format, Kind, Reference};
@@ -105,8 +104,8 @@ pub(super) struct Rare {
 pub(super) enum Turn {
     /// It was open.
     Closed,
-    /// It was closed for so long.
-    Opened(Duration),
+    /// It was closed for so many nanoseconds.
+    Opened(u64),
 }
 
 /// What one side sends.
@@ -179,6 +178,7 @@ impl Sender {
     }
 
     /// Notes whether the peer lets it send; what that changes.
+    #[inline]
     pub(super) fn window(&mut self, at: Instant, is_closed: bool) -> Option<Turn> {
         if is_closed {
             let rare = self.rare.get_or_insert_default();
@@ -189,7 +189,7 @@ impl Sender {
             return Some(Turn::Closed);
         }
         let rare = self.rare.as_mut()?;
-        let closed = at.since(rare.closed_since.take()?);
+        let closed = at.nanos_since(rare.closed_since.take()?);
         rare.closed.add(&Times::one(closed));
         Some(Turn::Opened(closed))
     }
@@ -335,7 +335,7 @@ impl Sender {
         let Some(rare) = self.rare.as_deref() else { return Times::default() };
         let mut times = rare.closed;
         if let Some(since) = rare.closed_since {
-            times.add(&Times::one(now.since(since)));
+            times.add(&Times::one(now.nanos_since(since)));
         }
         times
     }
@@ -416,15 +416,16 @@ impl Turns {
         self.requester.map(Side::from)
     }
 
-    /// Takes notice that a side begins or ends a TSDU; the time since the request ended (`asked`),
-    /// where it is a reply to the one that was under way.
+    /// Takes notice that a side begins or ends a TSDU; the nanoseconds since the request ended
+    /// (`asked`), where it is a reply to the one that was under way.
+    #[inline]
     pub(super) fn pass(
         &mut self,
         asked: &mut Instant,
         (at, side): (Instant, Side),
         begins: bool,
         ends: bool,
-    ) -> Option<Duration> {
+    ) -> Option<u64> {
         let requester = *self.requester.get_or_insert(side as u8);
         if usize::from(requester) == side {
             if ends {
@@ -439,7 +440,7 @@ impl Turns {
             return None;
         }
         let requests = core::mem::take(&mut self.requests);
-        (requests == 1).then(|| at.since(*asked))
+        (requests == 1).then(|| at.nanos_since(*asked))
     }
 }
 
@@ -510,13 +511,13 @@ impl Connection {
     }
 
     /// How long the windows that are closed have been so.
-    pub(super) fn closed_for(&self, now: Instant) -> impl Iterator<Item = Duration> {
+    pub(super) fn closed_for(&self, now: Instant) -> impl Iterator<Item = u64> {
         let since = self.senders.each_ref().map(Sender::closed_since);
-        since.into_iter().flatten().map(move |since| now.since(since))
+        since.into_iter().flatten().map(move |since| now.nanos_since(since))
     }
 
     /// No window of it matters any more; how long those that were closed had been so.
-    pub(super) fn end_windows(&mut self, at: Instant) -> impl Iterator<Item = Duration> {
+    pub(super) fn end_windows(&mut self, at: Instant) -> impl Iterator<Item = u64> {
         let turns = self.senders.each_mut().map(|sender| sender.window(at, false));
         turns.into_iter().flatten().filter_map(|turn| match turn {
             Turn::Closed => None,
@@ -558,7 +559,7 @@ impl Connection {
         source: Reference,
         credit: u8,
         class: ClassOption,
-    ) -> Option<Duration> {
+    ) -> Option<u64> {
         let was_requested = self.state == State::Opening;
         let [requester, confirmer] = &mut self.senders;
         *confirmer = Sender::opening(confirmer.end(), source, credit);
@@ -583,7 +584,7 @@ impl Connection {
             requester.window(at, closed[0]);
             confirmer.window(at, closed[1]);
         }
-        was_requested.then(|| at.since(since))
+        was_requested.then(|| at.nanos_since(since))
     }
 
     /// Notes who seems to be above, if that is surer than what is known.

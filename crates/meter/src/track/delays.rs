@@ -7,7 +7,6 @@ use super::Tracker;
 use super::connection::{Connection, other};
 use crate::host::{Counts, Host};
 use crate::measure::{Times, Traffic, Waits};
-use core::time::Duration;
 use wire::time::Instant;
 
 /// Times of one kind, in as few octets as they take.
@@ -22,13 +21,14 @@ pub(super) struct DelaySum {
 impl DelaySum {
     pub(super) const NONE: Self = Self { total_nanos: 0, count: 0, max_micros: 0 };
 
-    /// Notes one.
-    pub(super) fn note(&mut self, span: Duration) {
-        let nanos = wire::time::nanos(span);
+    /// Notes one of so many nanoseconds.
+    #[inline]
+    pub(super) fn note(&mut self, nanos: u64) {
         self.count = self.count.saturating_add(1);
         self.total_nanos = self.total_nanos.saturating_add(nanos);
-        let micros = u32::try_from(nanos.div_ceil(1_000)).unwrap_or(u32::MAX);
-        self.max_micros = self.max_micros.max(micros);
+        if nanos > u64::from(self.max_micros) * 1_000 {
+            self.max_micros = u32::try_from(nanos.div_ceil(1_000)).unwrap_or(u32::MAX);
+        }
     }
 
     /// All of them; the greatest to the next microsecond.
@@ -76,7 +76,8 @@ impl Connection {
         Waits {
             acknowledgement: self.senders[side].delays.times(),
             response,
-            set_up: set_up.map_or_else(Times::default, |(from, to)| Times::one(to.since(from))),
+            set_up: set_up
+                .map_or_else(Times::default, |(from, to)| Times::one(to.nanos_since(from))),
             closed_window: self.senders[side].closed_windows(now),
         }
     }

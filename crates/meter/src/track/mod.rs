@@ -51,7 +51,7 @@ use std::collections::VecDeque;
 use table::{Found, Key, Table};
 use transfer::Part;
 use wire::read::Malformed;
-use wire::time::Instant;
+use wire::time::{Instant, nanos};
 use wire::tp::{
     Checksum, Connect, Disconnect, DisconnectConfirm, Format, Kind, Pdu, Raw, Reference,
 };
@@ -101,7 +101,7 @@ pub(crate) struct Tracker {
     table: Table,
     remembered: Remembered,
     hosts: Hosts,
-    silence: Duration,
+    silence_nanos: u64,
     /// The number of the last connection.
     serial: u32,
     /// Connections that had to be forgotten and have not been taken.
@@ -113,7 +113,7 @@ impl Tracker {
     pub(crate) fn new(maximum: usize, silence: Duration, hosts: Hosts, seed: u64) -> Self {
         let (table, forgotten) = (Table::new(maximum, seed), VecDeque::new());
         let remembered = Remembered::new(&hosts.counts.sizes());
-        Self { table, remembered, hosts, silence, serial: 0, forgotten }
+        Self { table, remembered, hosts, silence_nanos: nanos(silence), serial: 0, forgotten }
     }
 
     /// How many connections are known.
@@ -289,8 +289,16 @@ impl Tracker {
         }
     }
 
+    #[inline]
     fn expire(&mut self, at: Instant, sink: &mut Sink<'_>) {
-        let before = at.saturating_sub(self.silence);
+        let before = at.earlier_by(self.silence_nanos);
+        if self.table.slab.may_have_expired(before) {
+            self.expire_before(before, sink);
+        }
+    }
+
+    #[cold]
+    fn expire_before(&mut self, before: Instant, sink: &mut Sink<'_>) {
         while let Some((connection, heard)) = self.table.expire(before, &self.hosts) {
             if !connection.state.is_over() {
                 sink.oddities.count(Class::Transport, "connection fell silent");

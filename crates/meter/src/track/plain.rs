@@ -34,8 +34,6 @@ pub(crate) struct Plain<'a> {
     stations: [u8; 12],
     /// MAC header and LLC PDU, without pad.
     pub(crate) lpdu_octets: usize,
-    /// MAC and LLC headers.
-    pub(crate) before_npdu: usize,
     kind: Kind,
     header_octets: usize,
     tpdu: &'a [u8],
@@ -65,7 +63,6 @@ impl<'a> Plain<'a> {
         (5..=255).contains(&header_octets).then_some(Self {
             stations: *stations,
             lpdu_octets,
-            before_npdu: HEADER_OCTETS - 1,
             kind,
             header_octets,
             tpdu,
@@ -140,14 +137,6 @@ impl<'a> Plain<'a> {
     }
 }
 
-/// A side that is remembered, for as long as no connection comes or goes.
-#[derive(Clone, Copy)]
-pub(crate) struct Recalled {
-    slot: Slot,
-    found: Found,
-    changes: u64,
-}
-
 /// What names the receiver of a direction of a stream: no name of a frame over LLC takes all bits.
 const fn name_of(stream: u64) -> Name {
     [stream, u64::MAX]
@@ -178,46 +167,36 @@ impl Tracker {
         true
     }
 
-    /// Takes notice of a packet of a TCP stream if it is a DT of class 0 and of a connection that is known;
-    /// whether it was. `stream` is a number that no other direction of a stream ever has, and `parties` tells
-    /// receiver and sender; `recalled` is what was found by that number a moment ago.
+    /// Takes notice of a packet of a TCP stream if it is a DT of class 0 and of a connection that is known, and
+    /// tells where that is remembered; none where it is another. `stream` is a number that no other direction of
+    /// a stream ever has, `slot` where its receiver may be remembered, and `parties` tells receiver and sender.
     #[inline]
     pub(crate) fn plain_part(
         &mut self,
-        (at, stream, recalled): (Instant, u64, Option<Recalled>),
+        (at, stream, slot): (Instant, u64, Slot),
         parties: impl FnOnce() -> [Party; 2],
         octets: &[u8],
         sink: &mut Sink<'_>,
-    ) -> bool {
-        let [2, 0xF0, number, ref octets @ ..] = *octets else { return false };
+    ) -> Option<Slot> {
+        let [2, 0xF0, number, ref octets @ ..] = *octets else { return None };
         self.expire(at, sink);
-        let changes = self.table.changes();
-        let recalled = recalled.filter(|recalled| recalled.changes == changes);
-        let found = match recalled {
-            Some(Recalled { slot, found, .. }) => Some((slot, found)),
-            None => self.remember(name_of(stream), (Reference(0), parties), sink),
-        };
-        let Some((slot, (place, receiver))) = found else { return false };
+        let name = name_of(stream);
+        let (slot, (place, receiver)) =
+            match self.remembered.find_in(slot, name, self.table.changes()) {
+                Some(found) => (slot, found),
+                None => self.remember(name, (Reference(0), parties), sink)?,
+            };
         if self.table.get(place).format != Some(Format::Class0) {
-            return false;
+            return None;
         }
         let part = Part { number: u32::from(number & 0x7F), ends: number & 0x80 != 0, octets };
         self.part((slot, place), (at, other(receiver), Format::Class0), (&part, 3), sink);
-        true
-    }
-
-    /// The connection of class 0 of a direction of a stream, where it is remembered. To be asked for before it
-    /// is needed, so that it is at hand then.
-    #[inline]
-    pub(crate) fn recall(&mut self, stream: u64) -> Option<Recalled> {
-        let changes = self.table.changes();
-        let (slot, found) = self.remembered.find(name_of(stream), changes)?;
-        let is_by_network = self.table.get(found.0).is_by_network();
-        is_by_network.then_some(Recalled { slot, found, changes })
+        Some(slot)
     }
 
     /// A DT that a side sent to the one that is remembered.
-    #[inline]
+    // Always: where the format is known, much of it falls away.
+    #[inline(always)]
     fn part(
         &mut self,
         (slot, place): (Slot, Place),
@@ -227,19 +206,12 @@ impl Tracker {
     ) {
         let (at, side, _) = of;
         let data_octets = part.octets.len() as u64;
+        self.table.slab.touch(place, at);
         let connection = self.table.get(place);
-        // A witness wants it whole.
-        let in_turn = match sink.witness {
-            None => transfer::data_in_turn(connection, of, part, sink),
-            Some(_) => None,
-        };
-        let Some(finished) = in_turn else {
-            let mut tpdu = Tpdu::plain(Kind::Dt, header_octets, data_octets);
-            transfer::data(connection, of, part, (&mut tpdu, sink));
-            return self.count_known(at, (place, side), &tpdu, sink);
+        let Some(finished) = transfer::data_in_turn(connection, of, part, sink) else {
+            return self.part_out_of_turn(place, of, (part, header_octets), sink);
         };
         connection.senders[side].count_data((header_octets, data_octets), finished);
-        self.table.slab.touch(place, at);
         let all = &mut sink.measures.traffic;
         let class = |octets| self.remembered.class(octets, &all.sizes);
         let classes =
@@ -247,6 +219,21 @@ impl Tracker {
         let one = Alike::one(classes, header_octets, data_octets, finished.unwrap_or(0));
         let sort = if finished.is_some() { Sort::End } else { Sort::Part };
         self.remembered.add(slot, (sort, one), (&mut self.hosts.counts, all));
+    }
+
+    /// A DT that is not as most are.
+    #[cold]
+    fn part_out_of_turn(
+        &mut self,
+        place: Place,
+        of: (Instant, Side, Format),
+        (part, header_octets): (&Part<'_>, u64),
+        sink: &mut Sink<'_>,
+    ) {
+        let (at, side, _) = of;
+        let mut tpdu = Tpdu::plain(Kind::Dt, header_octets, part.octets.len() as u64);
+        transfer::data(self.table.get(place), of, part, (&mut tpdu, sink));
+        self.count_known(at, (place, side), &tpdu, sink);
     }
 
     /// An AK that a side sent to the one that is remembered.
@@ -261,8 +248,7 @@ impl Tracker {
         let (at, side, _) = of;
         let connection = self.table.get(place);
         let role = transfer::told(connection, of, told, sink);
-        let has_holes = connection.senders[other(side)].data.has_holes();
-        let is_ordinary = sink.witness.is_none() && !has_holes;
+        let is_ordinary = !connection.senders[other(side)].data.has_holes();
         let Some(sort) = Sort::of(role).filter(|_| is_ordinary) else {
             let mut tpdu = Tpdu::plain(Kind::Ak, header_octets, 0);
             transfer::close_holes(connection, of, (told.next, role), (&mut tpdu, sink));

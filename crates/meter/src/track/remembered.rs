@@ -74,6 +74,14 @@ impl Remembered {
         Some((slot, (known.place, Side::from(known.side))))
     }
 
+    /// The connection and its side that go by this name, if they are remembered in this place and nothing has
+    /// come or gone since.
+    #[inline]
+    pub(super) fn find_in(&self, slot: Slot, name: Name, changes: u64) -> Option<Found> {
+        let known = self.memo.find_in(slot, name, changes)?;
+        Some((known.place, Side::from(known.side)))
+    }
+
     /// Remembers a side, and tells where. `hosts` are who sends to it and who it is. What was added up for the
     /// one in whose place it comes counts first.
     pub(super) fn remember(
@@ -83,7 +91,7 @@ impl Remembered {
         hosts: [HostNumber; 2],
         (counts, all): (&mut Counts, &mut Traffic),
     ) -> Slot {
-        let slot = self.memo.room(name);
+        let slot = self.memo.room(name, changes);
         let before = self.memo.at(slot);
         before.count(counts, all);
         let (is_listed, alike) = (before.is_listed, Default::default());
@@ -105,13 +113,24 @@ impl Remembered {
             known.is_listed = true;
             self.listed.push(slot);
         }
-        let alike = &mut known.alike[sort as usize];
-        if !alike.add(&one) {
-            let before = core::mem::replace(alike, one);
-            if before.tpdus > 0 {
-                counts.alike(known.hosts, sort, &before);
-                all.alike(sort, &before);
-            }
+        if !known.alike[sort as usize].add(&one) {
+            self.begin_anew(slot, (sort, one), (counts, all));
+        }
+    }
+
+    /// Counts those that are not like the next one, and begins with that.
+    #[cold]
+    fn begin_anew(
+        &mut self,
+        slot: Slot,
+        (sort, one): (Sort, Alike),
+        (counts, all): (&mut Counts, &mut Traffic),
+    ) {
+        let known = self.memo.at(slot);
+        let before = core::mem::replace(&mut known.alike[sort as usize], one);
+        if before.tpdus > 0 {
+            counts.alike(known.hosts, sort, &before);
+            all.alike(sort, &before);
         }
     }
 

@@ -1,6 +1,6 @@
 //! Where what is found goes: measures, oddities, and whoever wants to know what a frame was.
 
-use crate::measure::{Measure, Measures};
+use crate::measure::Measures;
 use crate::oddity::Oddities;
 use crate::sight::{Between, Sight, Step};
 use core::time::Duration;
@@ -16,14 +16,16 @@ pub(crate) struct Sink<'a> {
 }
 
 impl Sink<'_> {
-    pub(crate) fn span(&mut self, between: Between, span: Duration) {
-        self.measures.delays.observe(&Sight::Span(between, span));
-        self.witness(|| Sight::Span(between, span));
+    /// Takes notice of how long something took, in nanoseconds.
+    #[inline]
+    pub(crate) fn span(&mut self, between: Between, nanos: u64) {
+        self.measures.delays.of(between).record_nanos(nanos);
+        self.witness(|| Sight::Span(between, Duration::from_nanos(nanos)));
     }
 
-    /// A window was closed for so long.
-    pub(crate) fn closed_window(&mut self, closed: Duration) {
-        self.span(Between::ClosedWindow, closed);
+    /// A window was closed for so many nanoseconds.
+    pub(crate) fn closed_window(&mut self, nanos: u64) {
+        self.span(Between::ClosedWindow, nanos);
     }
 
     pub(crate) fn step(&mut self, step: Step) {

@@ -72,13 +72,15 @@ pub(super) fn data(
     tpdu.into_closed_window = has_flow_control && peer.acknowledgements.is_beyond(format, number);
     if !arrival.retransmitted {
         let is_empty = tpdu.empty_part;
+        let format = has_flow_control.then_some(format);
         passed(connection, (at, side, format), part, (is_empty, sink));
     }
 }
 
 /// A DT as most are: the next one, not empty, within its credit, and of a connection that is not over. Tells the
 /// octets of the TSDU that it ends, where it does. None where it is another; nothing has happened then.
-#[inline]
+// Always: where the format is known, much of it falls away.
+#[inline(always)]
 pub(super) fn data_in_turn(
     connection: &mut Connection,
     (at, side, format): (Instant, Side, Format),
@@ -86,7 +88,9 @@ pub(super) fn data_in_turn(
     sink: &mut Sink<'_>,
 ) -> Option<Option<u64>> {
     let Part { number, ends, octets } = *part;
-    let (is_over, has_flow_control) = (connection.state.is_over(), connection.has_flow_control());
+    let is_over = connection.state.is_over();
+    // Receivers of class 0 tell no credit.
+    let has_flow_control = format != Format::Class0 && connection.has_flow_control();
     let [first, second] = &mut connection.senders;
     let (sender, peer) = if side == 0 { (first, second) } else { (second, first) };
     let is_odd = is_over
@@ -97,22 +101,23 @@ pub(super) fn data_in_turn(
         return None;
     }
     let finished = sender.data.arrive_in_turn(format, number, (octets.len() as u64, ends))?;
-    passed(connection, (at, side, format), part, (false, sink));
+    passed(connection, (at, side, has_flow_control.then_some(format)), part, (false, sink));
     Some(finished)
 }
 
-/// A DT that this side sent for the first time: who waits for what from now on.
-#[inline]
+/// A DT that this side sent for the first time: who waits for what from now on. The format is that of numbers
+/// that will be acknowledged.
+// Always: where the format is known, much of it falls away.
+#[inline(always)]
 fn passed(
     connection: &mut Connection,
-    (at, side, format): (Instant, Side, Format),
+    (at, side, format): (Instant, Side, Option<Format>),
     part: &Part<'_>,
     (is_empty, sink): (bool, &mut Sink<'_>),
 ) {
-    let has_flow_control = connection.has_flow_control();
     let Part { number, ends, octets } = *part;
     let sender = &mut connection.senders[side];
-    if has_flow_control {
+    if let Some(format) = format {
         let Sender { waiting, rare, .. } = &mut *sender;
         waiting.sent(format, (number, at), move || &mut rare.get_or_insert_default().waiting);
     }

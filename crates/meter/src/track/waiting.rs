@@ -3,7 +3,6 @@
 //! The first stands by itself, so that directions with one DT at a time need no more room. DTs
 //! beyond a limit are not measured.
 
-use core::time::Duration;
 use std::collections::VecDeque;
 use wire::time::Instant;
 use wire::tp::Format;
@@ -39,6 +38,7 @@ impl Waiting {
     }
 
     /// Takes notice of a DT that was not sent before; `more` is where those behind the first are.
+    #[inline]
     pub(super) fn sent<'a>(
         &mut self,
         format: Format,
@@ -58,27 +58,28 @@ impl Waiting {
         }
     }
 
-    /// Takes notice that every DT before `next` is acknowledged, and tells how long each waited.
+    /// Takes notice that every DT before `next` is acknowledged, and tells how many nanoseconds each waited.
+    #[inline]
     pub(super) fn acknowledged(
         &mut self,
         format: Format,
         (next, at): (u32, Instant),
         more: Option<&mut VecDeque<(u32, Instant)>>,
-        mut waited: impl FnMut(Duration),
+        mut waited: impl FnMut(u64),
     ) {
         let is_covered = |number: u32| !is_ahead(format, next, number);
         if !self.is_empty() && is_covered(self.number) {
-            waited(at.since(self.since));
+            waited(at.nanos_since(self.since));
             self.since = Instant::MAX;
         }
         let Some(more) = more.filter(|_| self.has_more) else { return };
         while let Some((_, since)) = more.pop_front_if(|(number, _)| is_covered(*number)) {
-            waited(at.since(since));
+            waited(at.nanos_since(since));
         }
         if self.is_mixed {
             more.retain(|(number, since)| {
                 if is_covered(*number) {
-                    waited(at.since(*since));
+                    waited(at.nanos_since(*since));
                 }
                 !is_covered(*number)
             });
@@ -96,7 +97,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(sent: &[(u32, u64)], acknowledged: &[(u32, u64)], expected: &[u128]) {
+    fn check(sent: &[(u32, u64)], acknowledged: &[(u32, u64)], expected: &[u64]) {
         let (mut waiting, mut found) = (Waiting::NONE, Vec::new());
         let mut more = VecDeque::new();
         for (number, ms) in sent {
@@ -105,7 +106,7 @@ mod tests {
         for (next, ms) in acknowledged {
             let known = (*next, at(*ms));
             waiting.acknowledged(Format::Normal, known, Some(&mut more), |span| {
-                found.push(span.as_millis());
+                found.push(span / 1_000_000);
             });
         }
         assert_eq!(found, expected);
