@@ -301,6 +301,7 @@ impl Meter {
 
     /// The connection that had to be forgotten first, for its silence or for want of room, and has not
     /// been taken. To be taken as they come: a meter keeps some thousand.
+    #[inline]
     pub fn take_connection(&mut self) -> Option<Connection> {
         self.tracker.take_forgotten()
     }

@@ -152,8 +152,9 @@ impl Tracker {
     }
 
     /// The connection forgotten first that was not taken yet.
+    #[inline]
     pub(crate) fn take_forgotten(&mut self) -> Option<Known> {
-        self.forgotten.pop_front()
+        if self.forgotten.is_empty() { None } else { self.forgotten.pop_front() }
     }
 
     /// Counts all TPDUs that were added up and not counted yet, `all` being those of the network.

@@ -138,6 +138,7 @@ impl Recorder {
     }
 
     /// Takes notice of a frame, unless it is done.
+    #[inline]
     pub(crate) fn observe(&mut self, at: Instant, link: Link, octets: &[u8], original: usize) {
         if self.admit(at, original) {
             self.meter.observe(at, link, octets, original);
@@ -164,6 +165,7 @@ impl Recorder {
     }
 
     /// Tells what is due before a frame, and counts it unless that was all.
+    #[inline]
     fn admit(&mut self, at: Instant, original: usize) -> bool {
         if at >= self.next {
             self.pass(at, true);
@@ -185,6 +187,12 @@ impl Recorder {
         if !self.is_done() {
             self.meter.advance(now);
         }
+    }
+
+    /// Whether there is something to be told.
+    #[inline]
+    pub(crate) fn has_found(&self) -> bool {
+        !self.items.is_empty()
     }
 
     /// The next of what was found.

@@ -10,22 +10,12 @@ use meter::oddity::Class;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+pub(super) use wire::capture::Record as Frame;
 use wire::capture::{Interface, Statistics};
-use wire::dissect::{Link, Stripper, dissect_cut};
+use wire::dissect::{Stripper, dissect_cut};
 use wire::filter::Filter;
 use wire::read::Malformed;
 use wire::time::Instant;
-
-/// A frame as it was captured.
-#[derive(Clone, Copy)]
-pub(super) struct Frame<'a> {
-    pub(super) at: Instant,
-    pub(super) link: Link,
-    pub(super) octets: &'a [u8],
-    pub(super) original_octets: usize,
-    /// Where it was seen: a place among the interfaces of its capture.
-    pub(super) interface: u32,
-}
 
 /// Where the reading of a frame stopped; none of one that was read to its end.
 pub(super) fn fault(frame: &Frame<'_>, seen: &Remarks) -> Option<Malformed> {

@@ -12,13 +12,12 @@ use crate::pipe::Pipe;
 use crate::stream::Recorder;
 use indicatif::{ProgressBar, ProgressStyle};
 use live::clock;
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use wire::capture::{Capture, Record, Statistics};
+use wire::capture::{Capture, Statistics};
 use wire::dissect::Link;
 use wire::time::Instant;
 
@@ -116,26 +115,30 @@ impl Passing<'_> {
         let mut counts_at = Instant::ZERO;
         while !interrupt::requested() && !recorder.is_done() {
             match capture.next() {
-                Ok(Some(record)) => {
-                    teller.wait(record.at, recorder)?;
-                    let Record { at, link, octets, original_octets, interface } = record;
-                    let octets = if beside.lacks(interface) {
-                        let octets = octets.to_vec();
+                Ok(Some(Frame { at, link, octets, original_octets, interface })) => {
+                    teller.wait(at, recorder)?;
+                    if beside.is_nothing() {
+                        recorder.observe(at, link, octets, original_octets);
+                    } else if beside.lacks(interface) {
+                        let octets = &octets.to_vec();
                         beside.describe(capture.interfaces());
-                        Cow::Owned(octets)
+                        let frame = Frame { at, link, octets, original_octets, interface };
+                        beside.observe(recorder, &frame)?;
                     } else {
-                        Cow::Borrowed(octets)
-                    };
-                    let frame = Frame { at, link, octets: &octets, original_octets, interface };
-                    beside.observe(recorder, &frame)?;
-                    teller.tell(recorder)?;
-                    let frames = recorder.frames();
+                        let frame = Frame { at, link, octets, original_octets, interface };
+                        beside.observe(recorder, &frame)?;
+                    }
+                    if recorder.has_found() {
+                        teller.tell(recorder)?;
+                    }
                     if at >= counts_at {
                         counts_at = at + COUNTS_EVERY;
                         recorder.note_collected(counted(&before, capture));
                     }
-                    let dropped_by_kernel = recorder.collected().dropped();
-                    teller.publish(recorder, || Health { frames, dropped_by_kernel });
+                    teller.publish(recorder, || Health {
+                        frames: recorder.frames(),
+                        dropped_by_kernel: recorder.collected().dropped(),
+                    });
                 }
                 Ok(None) => break,
                 // A pipe that was left because of an interrupt only looks cut short.

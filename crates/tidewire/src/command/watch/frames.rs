@@ -55,6 +55,13 @@ impl Frames {
         self.filter.clone().unwrap_or_else(Filter::all)
     }
 
+    /// Whether the meter is given every frame as it is, and nothing is done beside.
+    #[inline]
+    pub(super) const fn is_nothing(&self) -> bool {
+        let Self { filter, names, annotated, events, .. } = self;
+        filter.is_none() && names.is_none() && annotated.is_none() && events.is_none()
+    }
+
     /// How many frames were left out, where any could be.
     pub(super) fn left_out(&self) -> Option<u64> {
         self.filter.as_ref().map(|_| self.left_out)
