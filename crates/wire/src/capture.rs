@@ -118,6 +118,10 @@ pub enum Resolution {
     Binary(u8),
 }
 
+/// Nanoseconds in a second divided by ten so many times.
+const NANOS_PER_STEP: [u64; 10] =
+    [1_000_000_000, 100_000_000, 10_000_000, 1_000_000, 100_000, 10_000, 1_000, 100, 10, 1];
+
 impl Resolution {
     /// Microseconds.
     pub const MICRO: Self = Self::Decimal(6);
@@ -128,12 +132,12 @@ impl Resolution {
     #[must_use]
     pub fn nanos(self, ticks: u64) -> u64 {
         match self {
-            Self::Decimal(digits @ 0..=9) => {
-                ticks.saturating_mul(10_u64.pow(9 - u32::from(digits)))
-            }
-            Self::Decimal(digits) => match 10_u64.checked_pow(u32::from(digits) - 9) {
-                Some(steps) => ticks / steps,
-                None => 0,
+            Self::Decimal(digits) => match NANOS_PER_STEP.get(usize::from(digits)) {
+                Some(nanos) => ticks.saturating_mul(*nanos),
+                None => match 10_u64.checked_pow(u32::from(digits) - 9) {
+                    Some(steps) => ticks / steps,
+                    None => 0,
+                },
             },
             Self::Binary(halvings) => {
                 // 2^64 ticks of 10^9 ns take 94 bits.

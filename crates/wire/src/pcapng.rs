@@ -7,15 +7,17 @@
 //!
 //! Not read: comments, name resolution, decryption secrets, custom blocks.
 
+mod writer;
+
+pub use writer::Writer;
+
 use crate::capture::{
-    CaptureError, Interface, MAX_RECORD_OCTETS, Order, Record, Resolution, SNAP_OCTETS, Source,
-    Statistics, lengths,
+    CaptureError, Interface, MAX_RECORD_OCTETS, Order, Record, Resolution, Source, Statistics,
 };
 use crate::dissect::Link;
 use crate::read::Malformed;
 use crate::time::Instant;
 use core::ops::Range;
-use std::io::{self, Write};
 
 /// The type of the section header block, the same in both orders of octets.
 pub(crate) const MAGIC: [u8; 4] = [0x0A, 0x0D, 0x0D, 0x0A];
@@ -48,6 +50,8 @@ const DELIVERED: u16 = 8;
 const HEAD_OCTETS: usize = 8;
 /// Head, the least body of all, and the length again.
 const MIN_BLOCK_OCTETS: usize = 12;
+/// Head, interface, time and lengths of an enhanced packet block.
+const PACKET_AT: usize = 28;
 /// More interfaces than this are not believed.
 const MAX_INTERFACES: usize = 65_536;
 const MAX_NAME_CHARS: usize = 64;
@@ -118,7 +122,69 @@ impl Reader {
         &self.interfaces
     }
 
+    #[inline]
     pub(crate) fn next<'s>(
+        &mut self,
+        source: &'s mut Source,
+    ) -> Result<Option<Record<'s>>, CaptureError> {
+        match self.plain_packet(source.at_hand()) {
+            Some((octets, link, packet)) => Ok(Some(self.record(octets, link, packet, source))),
+            None => self.next_packet(source),
+        }
+    }
+
+    /// A packet as most are, in an enhanced packet block without options that is at hand whole: the length of the
+    /// block, what its frame begins with, and the packet.
+    #[inline]
+    fn plain_packet(&self, at_hand: &[u8]) -> Option<(usize, Link, Packet)> {
+        let (words, _) = at_hand.first_chunk::<PACKET_AT>()?.as_chunks::<4>();
+        let words: &[[u8; 4]; PACKET_AT / 4] = words.first_chunk()?;
+        let [kind, length, interface, high, low, captured, original] = match self.order {
+            Order::Big => words.map(u32::from_be_bytes),
+            Order::Little => words.map(u32::from_le_bytes),
+        };
+        let (octets, captured) = (length as usize, captured as usize);
+        let is_plain = kind == ENHANCED_PACKET
+            && octets.checked_sub(PACKET_AT + 4) == Some(captured.next_multiple_of(4));
+        let (_, again) = at_hand.get(..octets).filter(|_| is_plain)?.split_last_chunk()?;
+        if self.order.u32(*again) != length {
+            return None;
+        }
+        let index = self.section + interface as usize;
+        let interface = self.interfaces.get(index)?;
+        let ticks = u64::from(high) << 32 | u64::from(low);
+        let original_octets =
+            (original as usize).max(captured).saturating_sub(interface.fcs_octets.into());
+        let packet = Packet {
+            at: Some(instant(interface, ticks)),
+            interface: index,
+            place: PACKET_AT..PACKET_AT + captured.min(original_octets),
+            original_octets,
+        };
+        Some((octets, interface.link, packet))
+    }
+
+    /// The record of a packet in a block of so many octets that is at hand whole.
+    #[inline]
+    fn record<'s>(
+        &mut self,
+        octets: usize,
+        link: Link,
+        packet: Packet,
+        source: &'s mut Source,
+    ) -> Record<'s> {
+        self.last = packet.at.unwrap_or(self.last);
+        Record {
+            at: self.last,
+            link,
+            octets: source.take(octets).get(packet.place).unwrap_or_default(),
+            original_octets: packet.original_octets,
+            interface: packet.interface as u32,
+        }
+    }
+
+    /// The next packet, in a block of any kind.
+    fn next_packet<'s>(
         &mut self,
         source: &'s mut Source,
     ) -> Result<Option<Record<'s>>, CaptureError> {
@@ -139,14 +205,8 @@ impl Reader {
             let Some(interface) = self.interfaces.get(packet.interface) else {
                 return Err(CaptureError::Malformed { offset, field: "interface" });
             };
-            self.last = packet.at.unwrap_or(self.last);
-            return Ok(Some(Record {
-                at: self.last,
-                link: interface.link,
-                octets: source.take(octets).get(packet.place).unwrap_or_default(),
-                original_octets: packet.original_octets,
-                interface: packet.interface as u32,
-            }));
+            let link = interface.link;
+            return Ok(Some(self.record(octets, link, packet, source)));
         }
     }
 
@@ -365,182 +425,10 @@ fn instant(interface: &Interface, ticks: u64) -> Instant {
     })
 }
 
-/// Writes a pcapng file of one section, least significant octet first, times in nanoseconds.
-#[derive(Debug)]
-pub struct Writer<W: Write> {
-    out: W,
-    interfaces: u32,
-    block: Vec<u8>,
-}
-
-impl<W: Write> Writer<W> {
-    /// Writes the section header.
-    ///
-    /// # Errors
-    /// Those of `out`.
-    pub fn new(out: W) -> io::Result<Self> {
-        let mut writer = Self { out, interfaces: 0, block: Vec::new() };
-        writer.block.extend(ORDER_MAGIC.to_le_bytes());
-        writer.block.extend([1, 0, 0, 0]);
-        // The length of the section: not told.
-        writer.block.extend([0xFF; 8]);
-        writer.end_block(SECTION_HEADER)?;
-        Ok(writer)
-    }
-
-    /// Describes an interface and gives its number, which counts from 0.
-    ///
-    /// # Errors
-    /// Those of the output; `InvalidInput` for a link type or a name of more than 65535.
-    pub fn interface(&mut self, link: Link, name: &str) -> io::Result<u32> {
-        self.interface_cut(link, name, SNAP_OCTETS as u32, "")
-    }
-
-    /// The same of an interface of whose frames at the most `snap_octets` are kept, with a comment
-    /// unless that is empty.
-    ///
-    /// # Errors
-    /// As [`Writer::interface`], also for the comment.
-    pub fn interface_cut(
-        &mut self,
-        link: Link,
-        name: &str,
-        snap_octets: u32,
-        comment: &str,
-    ) -> io::Result<u32> {
-        let link = u16::try_from(link.dlt()).map_err(|_| refused("link type above 65535"))?;
-        self.block.clear();
-        self.block.extend(link.to_le_bytes());
-        self.block.extend([0; 2]);
-        self.block.extend(snap_octets.to_le_bytes());
-        if !comment.is_empty() {
-            self.option(COMMENT, comment.as_bytes())?;
-        }
-        if !name.is_empty() {
-            self.option(INTERFACE_NAME, name.as_bytes())?;
-        }
-        self.option(INTERFACE_RESOLUTION, &[9])?;
-        self.option(END_OF_OPTIONS, &[])?;
-        self.end_block(INTERFACE_DESCRIPTION)?;
-        self.interfaces += 1;
-        Ok(self.interfaces - 1)
-    }
-
-    /// Writes one frame of which `octets` were captured, with a comment unless that is empty.
-    ///
-    /// # Errors
-    /// Those of the output; `InvalidInput` for an interface not described, for more octets than
-    /// [`SNAP_OCTETS`] or than there were originally, and for a comment of more than 65535 octets.
-    pub fn write(
-        &mut self,
-        interface: u32,
-        at: Instant,
-        octets: &[u8],
-        original_octets: usize,
-        comment: &str,
-    ) -> io::Result<()> {
-        if interface >= self.interfaces {
-            return Err(refused("interface not described"));
-        }
-        let (captured, original) = lengths(octets, original_octets)?;
-        let (high, low) = ((at.as_nanos() >> 32) as u32, at.as_nanos() as u32);
-        self.block.clear();
-        for word in [interface, high, low, captured, original] {
-            self.block.extend(word.to_le_bytes());
-        }
-        self.padded(octets);
-        if !comment.is_empty() {
-            self.option(COMMENT, comment.as_bytes())?;
-            self.option(END_OF_OPTIONS, &[])?;
-        }
-        self.end_block(ENHANCED_PACKET)
-    }
-
-    /// Writes what has been counted at an interface up to `at`.
-    ///
-    /// # Errors
-    /// Those of the output; `InvalidInput` for an interface not described.
-    pub fn statistics(
-        &mut self,
-        interface: u32,
-        at: Instant,
-        statistics: &Statistics,
-    ) -> io::Result<()> {
-        if interface >= self.interfaces {
-            return Err(refused("interface not described"));
-        }
-        let (high, low) = ((at.as_nanos() >> 32) as u32, at.as_nanos() as u32);
-        self.block.clear();
-        for word in [interface, high, low] {
-            self.block.extend(word.to_le_bytes());
-        }
-        if let Some(times) = statistics.ring_full {
-            self.option(COMMENT, format!("{RING_FULL}{times}{TIMES}").as_bytes())?;
-        }
-        for (code, count) in [
-            (RECEIVED, statistics.received),
-            (DROPPED_BY_INTERFACE, statistics.dropped_by_interface),
-            (ACCEPTED, statistics.accepted),
-            (DROPPED_BY_SYSTEM, statistics.dropped_by_system),
-            (DELIVERED, statistics.delivered),
-        ] {
-            if let Some(count) = count {
-                self.option(code, &count.to_le_bytes())?;
-            }
-        }
-        self.option(END_OF_OPTIONS, &[])?;
-        self.end_block(INTERFACE_STATISTICS)
-    }
-
-    /// Where it is written to.
-    pub const fn get_mut(&mut self) -> &mut W {
-        &mut self.out
-    }
-
-    /// Hands what is written on to where it goes.
-    ///
-    /// # Errors
-    /// Those of the output.
-    pub fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
-    }
-
-    /// Gives back the output.
-    pub fn into_inner(self) -> W {
-        self.out
-    }
-
-    fn option(&mut self, code: u16, value: &[u8]) -> io::Result<()> {
-        let length =
-            u16::try_from(value.len()).map_err(|_| refused("option above 65535 octets"))?;
-        self.block.extend(code.to_le_bytes());
-        self.block.extend(length.to_le_bytes());
-        self.padded(value);
-        Ok(())
-    }
-
-    fn padded(&mut self, octets: &[u8]) {
-        self.block.extend(octets);
-        self.block.resize(self.block.len().next_multiple_of(4), 0);
-    }
-
-    fn end_block(&mut self, kind: u32) -> io::Result<()> {
-        let length = (MIN_BLOCK_OCTETS + self.block.len()) as u32;
-        self.out.write_all(&kind.to_le_bytes())?;
-        self.out.write_all(&length.to_le_bytes())?;
-        self.out.write_all(&self.block)?;
-        self.out.write_all(&length.to_le_bytes())
-    }
-}
-
 /// What a comment of ours says of a ring.
 fn ring_full(comment: &[u8]) -> Option<u64> {
     let text = core::str::from_utf8(comment).ok()?;
     text.strip_prefix(RING_FULL)?.strip_suffix(TIMES)?.parse().ok()
-}
-
-fn refused(why: &'static str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, why)
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 use super::*;
 use crate::capture::Capture;
+use crate::capture::SNAP_OCTETS;
 use crate::capture::tests::{Seen, check_cuts, hex, read};
+use std::io;
 
 /// A block in the given order of octets, its lengths counted.
 fn block(order: Order, kind: u32, body: &[u8]) -> Vec<u8> {
@@ -279,4 +281,57 @@ fn the_writer_refuses_what_the_format_cannot_hold() {
     assert_eq!(text(writer.write(0, at, &[], 0, &comment)), "option above 65535 octets");
     assert_eq!(text(writer.write(0, at, &[1, 2], 1, "")), "record longer than its frame");
     assert_eq!(writer.into_inner().len(), 28 + 32, "nothing was written of them");
+}
+
+/// All records that a reader gives, and its error.
+fn records(file: &[u8], is_plain: bool) -> (Vec<Seen>, Option<CaptureError>) {
+    let mut source = Source::new(Box::new(io::Cursor::new(file.to_vec())));
+    let (mut reader, mut seen) = (Reader::new(), Vec::new());
+    loop {
+        let next =
+            if is_plain { reader.next(&mut source) } else { reader.next_packet(&mut source) };
+        match next {
+            Ok(Some(Record { at, link, octets, original_octets, interface })) => {
+                seen.push((at.as_nanos(), link.dlt(), octets.to_vec(), original_octets, interface));
+            }
+            Ok(None) => return (seen, None),
+            Err(error) => return (seen, Some(error)),
+        }
+    }
+}
+
+#[test]
+fn plain_packets_read_as_all_others() {
+    // Either order; steps of a microsecond and of 2^-10 s with an offset; an FCS; packets with and without flags.
+    let interface = "00 01 00 00 00 00 00 00 00 09 00 01 8a 00 00 00 00 0d 00 01 04 00 00 00
+        00 0e 00 08 00 00 00 00 00 00 00 05";
+    let flags =
+        "00 00 00 00 00 00 00 02 00 00 00 09 00 00 00 06 00 00 00 08 01 02 03 04 05 06 00 00
+        00 02 00 04 00 00 00 40";
+    let ninth =
+        "00 00 00 01 00 00 00 02 00 00 00 09 00 00 00 06 00 00 00 06 01 02 03 04 05 06 00 00";
+    let little_packet = "00 00 00 00 01 00 00 00 02 00 00 00 03 00 00 00 05 00 00 00 0a 0b 0c 00";
+    let sample = [
+        big(0x0A0D_0D0A, BIG_SECTION),
+        big(1, ETHERNET),
+        big(1, interface),
+        big(6, PACKET_07),
+        big(6, ninth),
+        big(6, flags),
+        little(0x0A0D_0D0A, LITTLE_SECTION),
+        little(1, "69 00 00 00 00 00 00 00"),
+        little(6, little_packet),
+        little(6, little_packet),
+    ]
+    .concat();
+    assert_eq!(records(&sample, true).0.len(), 5);
+    for place in 0..sample.len() {
+        for change in [0x00, 0x01, 0x04, 0x40, 0x80, 0xFF] {
+            let mut file = sample.clone();
+            file[place] ^= change;
+            assert_eq!(records(&file, true), records(&file, false), "{change:#x} at {place}");
+        }
+        let cut = &sample[..place];
+        assert_eq!(records(cut, true), records(cut, false), "cut at {place}");
+    }
 }
