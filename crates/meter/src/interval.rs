@@ -50,6 +50,12 @@ impl Sum {
         Self { measures: Measures::new(bounds_octets), oddities: Oddities::default() }
     }
 
+    /// Counts frames in the second of `at`.
+    fn frames(&mut self, at: Instant, frames: &Frames) {
+        self.measures.frames(at, frames);
+        self.oddities.add(Class::Truncated, "user data", frames.cut);
+    }
+
     fn report(self, index: Option<u64>, span: Span, channel: BitRate) -> Report {
         let Self { measures, oddities } = self;
         let Span { start, length, intervals } = span;
@@ -227,7 +233,7 @@ impl Intervals {
     /// Has the sum hold all frames.
     fn count_frames(&mut self) {
         if let Some(current) = &self.current {
-            self.sum.measures.frames(current.last, &core::mem::take(&mut self.frames));
+            self.sum.frames(current.last, &core::mem::take(&mut self.frames));
         }
     }
 
@@ -317,7 +323,7 @@ impl Intervals {
         let Current { index, start, last, .. } = self.current.filter(|current| current.is_begun)?;
         let span = Span { start, length: last.since(start), intervals: 1 };
         let mut sum = self.sum.clone();
-        sum.measures.frames(last, &self.frames);
+        sum.frames(last, &self.frames);
         more(&mut sum.measures.traffic);
         Some(sum.report(Some(index), span, self.channel))
     }

@@ -133,8 +133,10 @@ impl Meter {
         }
         // A length of 802.3 begins with five at the most, a type with more.
         let is_plain = match octets.get(12) {
-            Some(..=5) => Plain::of(link, octets).is_some_and(|plain| self.plain(at, &plain)),
-            _ => stream::Plain::of(link, octets)
+            Some(..=5) => {
+                Plain::of(link, octets, original_octets).is_some_and(|plain| self.plain(at, &plain))
+            }
+            _ => stream::Plain::of(link, octets, original_octets)
                 .is_some_and(|plain| self.segment_in_turn(at, &plain)),
         };
         if !is_plain {
@@ -148,7 +150,8 @@ impl Meter {
         let is_plain =
             self.streams.plain(at, plain, &mut self.tracker, &mut self.intervals.unwitnessed());
         if is_plain {
-            self.intervals.frames().segment(plain.lpdu_octets as u64, plain.stream_octets());
+            let octets = plain.lpdu_octets as u64;
+            self.intervals.frames().segment(octets, plain.stream_octets(), plain.is_cut());
         }
         is_plain
     }
@@ -175,7 +178,7 @@ impl Meter {
     fn plain(&mut self, at: Instant, plain: &Plain<'_>) -> bool {
         let is_plain = self.tracker.plain(at, plain, &mut self.intervals.unwitnessed());
         if is_plain {
-            self.intervals.frames().datagram(plain.lpdu_octets as u64);
+            self.intervals.frames().datagram(plain.lpdu_octets as u64, plain.is_cut());
         }
         is_plain
     }

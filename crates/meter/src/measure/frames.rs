@@ -25,6 +25,8 @@ pub(crate) struct Frames {
     datagrams: Same,
     /// Octets that the segments carry.
     stream_octets: u64,
+    /// How many of all were captured without their user data.
+    pub(crate) cut: u64,
 }
 
 impl Same {
@@ -36,24 +38,27 @@ impl Same {
 }
 
 impl Frames {
-    /// Adds an LLC datagram: the octets of its LPDU.
+    /// Adds an LLC datagram: the octets of its LPDU, and whether user data of it is missing.
     #[inline]
-    pub(crate) const fn datagram(&mut self, octets: u64) {
+    pub(crate) const fn datagram(&mut self, octets: u64, is_cut: bool) {
         self.datagrams.one(octets);
+        self.cut += is_cut as u64;
     }
 
-    /// Adds a segment that comes in its turn: the octets of its LPDU, and those of the stream.
+    /// Adds a segment that comes in its turn: the octets of its LPDU, those of the stream, and whether some of these
+    /// are missing.
     #[inline]
-    pub(crate) const fn segment(&mut self, octets: u64, stream_octets: u64) {
+    pub(crate) const fn segment(&mut self, octets: u64, stream_octets: u64, is_cut: bool) {
         self.segments.one(octets);
         self.stream_octets += stream_octets;
+        self.cut += is_cut as u64;
     }
 }
 
 impl Measures {
     /// Takes notice of frames in the second of `at`.
     pub(crate) fn frames(&mut self, at: Instant, frames: &Frames) {
-        let Frames { segments, datagrams, stream_octets } = *frames;
+        let Frames { segments, datagrams, stream_octets, .. } = *frames;
         for (same, before_npdu) in [segments, datagrams].into_iter().zip(BEFORE_NPDU_OCTETS) {
             self.link.lpdus += same.frames;
             self.link.octets += same.octets;

@@ -12,7 +12,7 @@
 use wire::tpkt::{self, Header};
 
 /// Octets kept of a packet that is cut by segments.
-const KEPT_OCTETS: usize = 512;
+pub(super) const KEPT_OCTETS: usize = 512;
 /// Segments of a direction that are looked at before it is taken for something else.
 const TRIES: u8 = 64;
 

@@ -393,9 +393,13 @@ fn with_sink(
             let Passage { at, from, to } = passage;
             let of = (at, number, 0);
             // A witness wants it whole.
-            let is_plain = missing_octets == 0 && sink.witness.is_none();
-            if is_plain && tracker.plain_part(of, || [to, from], octets, sink).is_some() {
-                return;
+            if let [2, 0xF0, number, octets @ ..] = octets
+                && sink.witness.is_none()
+                && let part = (*number, octets, missing_octets)
+                && tracker.plain_part(of, || [to, from], part, sink).is_some()
+            {
+                let times = u64::from(is_cut && missing_octets > 0);
+                return sink.oddities.add(Class::Truncated, "user data", times);
             }
             crate::nsdu::observe(tracker, passage, octets, (missing_octets, is_cut), sink);
         }

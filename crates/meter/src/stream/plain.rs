@@ -7,6 +7,7 @@
 //! Left out: IPv6, tags, options of IP, a segment of several TPKTs.
 
 use super::direction::Print;
+use super::framer::KEPT_OCTETS;
 use super::{Flow, Streams, party};
 use crate::memo::{Memo, Name, Slot};
 use crate::sight::Between;
@@ -49,25 +50,29 @@ pub(crate) struct Plain<'a> {
     pub(super) print: Print,
     /// The MAC header and the packet, without pad.
     pub(crate) lpdu_octets: usize,
-    /// The DT that it carries; empty where it has no data.
-    tpdu: &'a [u8],
+    /// What it carries, as far as it is at hand: nothing, or a TPKT with a DT.
+    data: &'a [u8],
+    /// Octets behind it that are not at hand.
+    missing_octets: usize,
+    /// The number and the user data of the DT, as far as it is at hand.
+    dt: Option<(u8, &'a [u8])>,
 }
 
-/// The DT in the data of a segment, where that is one TPKT with it.
+/// The number and the user data of the DT in the data of a segment, where that is one TPKT of so many octets with
+/// it.
 #[inline]
-fn dt_in(data: &[u8]) -> Option<&[u8]> {
-    let [tpkt::VERSION, 0, high, low, tpdu @ ..] = data else { return None };
-    let [2, 0xF0, number, above @ ..] = tpdu else { return None };
-    let is_whole = usize::from(u16::from_be_bytes([*high, *low])) == data.len();
+const fn dt_in(data: &[u8], octets: usize) -> Option<(u8, &[u8])> {
+    let [tpkt::VERSION, 0, high, low, 2, 0xF0, number, above @ ..] = data else { return None };
+    let is_whole = u16::from_be_bytes([*high, *low]) as usize == octets;
     // What RDP begins with is told apart elsewhere.
     let may_be_rdp = *number == 0x80 && matches!(above, [0x7F, 0x65 | 0x66, ..]);
-    (is_whole && !may_be_rdp).then_some(tpdu)
+    if is_whole && !may_be_rdp { Some((*number, above)) } else { None }
 }
 
 impl<'a> Plain<'a> {
     /// The segment in a frame of these octets, if it is such a one.
     #[inline]
-    pub(crate) fn of(link: Link, octets: &'a [u8]) -> Option<Self> {
+    pub(crate) fn of(link: Link, octets: &'a [u8], original_octets: usize) -> Option<Self> {
         let header: &Header = octets.first_chunk()?;
         let data_at = TCP_AT + usize::from(header[46] >> 4) * 4;
         let is_plain = header[12..15] == ABOVE_MAC
@@ -80,8 +85,14 @@ impl<'a> Plain<'a> {
             return None;
         }
         let lpdu_octets = MAC_OCTETS + usize::from(half(header, 16));
-        let data = octets.get(data_at..lpdu_octets)?;
-        let tpdu = if data.is_empty() { data } else { dt_in(data)? };
+        let data_octets = lpdu_octets.checked_sub(data_at)?;
+        let data = match octets.get(data_at..lpdu_octets) {
+            Some(data) => data,
+            None if lpdu_octets > original_octets => return None,
+            // No more than is kept of it elsewhere.
+            None => octets.get(data_at..).map(|data| data.get(..KEPT_OCTETS).unwrap_or(data))?,
+        };
+        let dt = if data_octets == 0 { None } else { Some(dt_in(data, data_octets)?) };
         Some(Self {
             name: [
                 u64::from(word(header, 26)) << 32 | u64::from(word(header, 30)),
@@ -90,13 +101,21 @@ impl<'a> Plain<'a> {
             print: Print {
                 sequence: word(header, 38),
                 acknowledgement: word(header, 42),
-                octets: data.len() as u32,
+                octets: data_octets as u32,
                 window_and_checksum: word(header, 48),
                 identification_and_flags: u32::from(half(header, 18)) << 8 | u32::from(header[47]),
             },
             lpdu_octets,
-            tpdu,
+            data,
+            missing_octets: data_octets - data.len(),
+            dt,
         })
+    }
+
+    /// Whether octets of the stream were not captured.
+    #[inline]
+    pub(crate) const fn is_cut(&self) -> bool {
+        self.missing_octets > 0
     }
 
     /// Octets of the stream that it carries.
@@ -157,42 +176,46 @@ impl Streams {
         sink: &mut Sink<'_>,
     ) -> bool {
         self.expire(at);
-        let Some((slot, known)) = self.remember(plain) else { return false };
-        let Known { place, way, receiver, number } = known;
+        let Some(slot) = self.remember(plain) else { return false };
+        let Known { place, way, receiver, number } = *self.remembered.at(slot);
         let way = usize::from(way);
         self.slab.touch(place, at);
         let flow = self.slab.at(place);
         if !flow.in_turn(at, way, &plain.print, sink) {
             return false;
         }
-        if !plain.tpdu.is_empty() {
+        if let Some((dt, octets)) = plain.dt {
             let ends = &flow.ends;
+            let part = (dt, octets, plain.missing_octets);
             let parties = || [party(ends[1 - way]), party(ends[way])];
-            match tracker.plain_part((at, number, receiver), parties, plain.tpdu, sink) {
+            match tracker.plain_part((at, number, receiver), parties, part, sink) {
                 Some(found) if found == receiver => {}
                 Some(found) => self.remembered.at(slot).receiver = found,
                 None => {
                     let [to, from] = parties();
                     let passage = Passage { at, from, to };
-                    crate::nsdu::observe(tracker, passage, plain.tpdu, (0, false), sink);
+                    let tpdu = plain.data.get(tpkt::HEADER_OCTETS..).unwrap_or_default();
+                    // That it is cut is counted with the segment.
+                    let missing = (plain.missing_octets, false);
+                    crate::nsdu::observe(tracker, passage, tpdu, missing, sink);
                 }
             }
         }
         true
     }
 
-    /// The direction of a stream that a segment is of, and where it is remembered; none where it is not known.
+    /// Where the direction of a stream is remembered that a segment is of; none where it is not known.
     #[inline]
-    fn remember(&mut self, plain: &Plain<'_>) -> Option<(Slot, Known)> {
+    fn remember(&mut self, plain: &Plain<'_>) -> Option<Slot> {
         match self.remembered.find(plain.name, self.changes) {
-            Some((slot, known)) => Some((slot, *known)),
+            Some((slot, _)) => Some(slot),
             None => self.look_up(plain),
         }
     }
 
     /// The same, where it is not remembered.
     #[cold]
-    fn look_up(&mut self, plain: &Plain<'_>) -> Option<(Slot, Known)> {
+    fn look_up(&mut self, plain: &Plain<'_>) -> Option<Slot> {
         let [source, destination] = plain.sockets();
         let way = usize::from(source > destination);
         let ends = if way == 0 { [source, destination] } else { [destination, source] };
@@ -201,7 +224,7 @@ impl Streams {
         let known = Known { place, way: way as u8, receiver: 0, number };
         let slot = self.remembered.room(plain.name, self.changes);
         self.remembered.replace(slot, plain.name, self.changes, known);
-        Some((slot, known))
+        Some(slot)
     }
 }
 
@@ -357,12 +380,12 @@ mod tests {
             let [mut ours, mut dissecting] = [0, 1].map(|_| Meter::new(settings.clone()));
             let mut nanos = 0;
             for octets in script(&mut draw, 1_500) {
-                let cut = if draw.below(50) == 0 { draw.below(60) as usize } else { 0 };
-                let captured = &octets[..octets.len() - cut];
+                let cut = if draw.below(8) == 0 { draw.below(100) as usize } else { 0 };
+                let captured = &octets[..octets.len().saturating_sub(cut)];
                 nanos += if draw.below(250) == 0 { 900_000_000 } else { 500_000 };
                 let at = Instant::from_nanos(nanos);
                 let at = ours.tick(at).expect("time runs forwards");
-                let plain = Plain::of(Link::Ethernet, captured);
+                let plain = Plain::of(Link::Ethernet, captured, octets.len());
                 seen += usize::from(plain.is_some());
                 if plain.is_some_and(|plain| ours.segment_in_turn(at, &plain)) {
                     taken += 1;

@@ -560,7 +560,12 @@ impl Tracker {
         let side = other(receiver);
         match pdu {
             Pdu::Dt(dt) => {
-                let part = Part { number: dt.number, ends: dt.end_of_tsdu, octets: dt.data };
+                let part = Part {
+                    number: dt.number,
+                    ends: dt.end_of_tsdu,
+                    octets: dt.data,
+                    data_octets: tpdu.data_octets,
+                };
                 transfer::data(connection, (at, side, format), &part, (tpdu, sink));
             }
             Pdu::Ak(ak) => {

@@ -22,64 +22,69 @@ use wire::tp::{Checksum, Format, Kind, Raw, Reference};
 
 /// LLC of network layer to network layer (ISO), UI; then the network layer that does nothing.
 const ABOVE_MAC: [u8; 4] = [0xFE, 0xFE, 0x03, 0x00];
-/// MAC addresses, length and what is above.
-const HEADER_OCTETS: usize = 18;
+/// Where the TPDU begins: behind MAC addresses, length, LLC and the network layer.
+const TPDU_AT: usize = 18;
 /// The longest LLC PDU of an 802.3 frame, in octets.
 const LONGEST: usize = 1_500;
 
-/// A frame that holds one DT or AK, whole, over LLC and the inactive network layer.
+/// Everything before the parameters of a DT or AK of the normal format.
+type Header = [u8; TPDU_AT + 5];
+
+/// A frame that holds one DT or AK, whole but perhaps for user data, over LLC and the inactive network layer.
 #[derive(Clone, Copy)]
 pub(crate) struct Plain<'a> {
-    /// Destination and source.
-    stations: [u8; 12],
+    header: &'a Header,
     /// MAC header and LLC PDU, without pad.
     pub(crate) lpdu_octets: usize,
     kind: Kind,
     header_octets: usize,
+    /// The TPDU, as much of it as was captured.
     tpdu: &'a [u8],
+    /// Octets of user data that were not captured.
+    missing_octets: usize,
 }
 
 impl<'a> Plain<'a> {
     /// The frame in these octets, if it is such a one.
     #[inline]
-    pub(crate) fn of(link: Link, octets: &'a [u8]) -> Option<Self> {
-        let header: &[u8; HEADER_OCTETS] = octets.first_chunk()?;
-        let (stations, rest) = header.split_first_chunk::<12>()?;
-        let [high, low, above @ ..] = rest else { return None };
-        let length = usize::from(*high) << 8 | usize::from(*low);
-        if link != Link::Ethernet || *above != ABOVE_MAC || length > LONGEST {
+    pub(crate) fn of(link: Link, octets: &'a [u8], original_octets: usize) -> Option<Self> {
+        let header: &Header = octets.first_chunk()?;
+        let length = usize::from(u16::from_be_bytes([header[12], header[13]]));
+        if link != Link::Ethernet || header[14..TPDU_AT] != ABOVE_MAC || length > LONGEST {
             return None;
         }
         let lpdu_octets = length + 14;
-        let tpdu = octets.get(HEADER_OCTETS..lpdu_octets)?;
-        let [indicator, code, _, _, _, ..] = *tpdu else { return None };
-        let header_octets = usize::from(indicator) + 1;
-        let kind = match code {
+        let tpdu = octets.get(TPDU_AT..lpdu_octets.min(octets.len()))?;
+        let missing_octets = lpdu_octets.saturating_sub(octets.len());
+        let header_octets = usize::from(header[TPDU_AT]) + 1;
+        let kind = match header[TPDU_AT + 1] {
             0xF0 | 0xF1 if header_octets <= tpdu.len() => Kind::Dt,
-            0x60..=0x6F if header_octets == tpdu.len() => Kind::Ak,
+            0x60..=0x6F if header_octets == tpdu.len() + missing_octets => Kind::Ak,
             _ => return None,
         };
         // 255 is reserved (ISO 8073 13.2.1).
-        (5..=255).contains(&header_octets).then_some(Self {
-            stations: *stations,
-            lpdu_octets,
-            kind,
-            header_octets,
-            tpdu,
-        })
+        let is_plain = (5..=255).contains(&header_octets)
+            && (missing_octets == 0 || kind == Kind::Dt && lpdu_octets <= original_octets);
+        let plain = Self { header, lpdu_octets, kind, header_octets, tpdu, missing_octets };
+        is_plain.then_some(plain)
+    }
+
+    /// Whether user data was not captured.
+    #[inline]
+    pub(crate) const fn is_cut(&self) -> bool {
+        self.missing_octets > 0
     }
 
     /// DST-REF.
     #[inline]
     fn reference(&self) -> Reference {
-        let [_, _, high, low, ..] = *self.tpdu else { return Reference(0) };
-        Reference(u16::from_be_bytes([high, low]))
+        Reference(u16::from_be_bytes([self.header[TPDU_AT + 2], self.header[TPDU_AT + 3]]))
     }
 
     /// What names its connection, as two words.
     #[inline]
     fn name(&self) -> Name {
-        let [a, b, c, d, e, f, g, h, i, j, k, l] = self.stations;
+        let [a, b, c, d, e, f, g, h, i, j, k, l, ..] = *self.header;
         let back =
             u64::from(u32::from_le_bytes([i, j, k, l])) << 16 | u64::from(self.reference().0);
         [u64::from_le_bytes([a, b, c, d, e, f, g, h]), back]
@@ -87,48 +92,53 @@ impl<'a> Plain<'a> {
 
     /// Receiver and sender.
     fn parties(&self) -> [Party; 2] {
-        let [a, b, c, d, e, f, g, h, i, j, k, l] = self.stations;
+        let [a, b, c, d, e, f, g, h, i, j, k, l, ..] = *self.header;
         [[a, b, c, d, e, f], [g, h, i, j, k, l]].map(|mac| {
             let address = Address::Station { mac: Mac(mac), nsap: Nsap::default() };
             Party { address, port: 0 }
         })
     }
 
-    /// What it says, if its parameters are none or a checksum that comes out.
+    /// What it says, if its parameters are none or a checksum that comes out, as far as that can be told.
     #[inline]
     fn said(&self, format: Format) -> Option<Said<'a>> {
-        let extended = match format {
-            Format::Class0 => return None,
-            Format::Normal => false,
-            Format::Extended => true,
-        };
-        let header = self.tpdu.get(..self.header_octets)?;
-        let fixed = match (self.kind, extended) {
+        if format == Format::Class0 {
+            return None;
+        }
+        let is_extended = format == Format::Extended;
+        let fixed = match (self.kind, is_extended) {
             (_, false) => 5,
             (Kind::Dt, true) => 8,
             (_, true) => 10,
         };
-        match header.get(fixed..)? {
-            [] => {}
-            [0xC3, 2, _, _] if self.raw().sums() == Checksum::Good => {}
-            _ => return None,
+        if self.header_octets.checked_sub(fixed)? != 0 && !self.has_good_checksum(fixed) {
+            return None;
         }
-        let (number, top) = if extended {
-            let word = u32::from_be_bytes(*header.get(4..)?.first_chunk()?);
-            (word & 0x7FFF_FFFF, word >> 31)
-        } else {
-            let octet = u32::from(*header.get(4)?);
-            (octet & 0x7F, octet >> 7)
+        // The same bit is on top of a number in both formats; seven behind it are a short one.
+        let word = match self.tpdu.get(4..8) {
+            Some(&[a, b, c, d]) => u32::from_be_bytes([a, b, c, d]),
+            _ => u32::from(self.header[TPDU_AT + 4]) << 24,
         };
+        let number = (word & 0x7FFF_FFFF) >> if is_extended { 0 } else { 24 };
         if self.kind == Kind::Dt {
             let octets = self.tpdu.get(self.header_octets..)?;
-            return Some(Said::Part(Part { number, ends: top != 0, octets }));
+            let data_octets = (octets.len() + self.missing_octets) as u64;
+            return Some(Said::Part(Part { number, ends: word >> 31 != 0, octets, data_octets }));
         }
-        let credit = match header.get(8..10) {
-            Some([high, low]) if extended => u16::from_be_bytes([*high, *low]),
-            _ => u16::from(header.get(1)? & 0x0F),
+        let credit = match self.tpdu.get(8..10) {
+            Some(&[high, low]) if is_extended => u16::from_be_bytes([high, low]),
+            _ => u16::from(self.header[TPDU_AT + 1] & 0x0F),
         };
         Some(Said::Told(Told { next: number, credit, more: (0, false) }))
+    }
+
+    /// Whether behind so many octets of the header stands a checksum, nothing else, and it comes out; of a TPDU that
+    /// is not at hand whole that cannot be told.
+    #[inline]
+    fn has_good_checksum(&self, fixed: usize) -> bool {
+        let parameters = self.tpdu.get(fixed..self.header_octets);
+        matches!(parameters, Some([0xC3, 2, _, _]))
+            && (self.is_cut() || self.raw().sums() == Checksum::Good)
     }
 
     const fn raw(&self) -> Raw<'a> {
@@ -167,18 +177,18 @@ impl Tracker {
         true
     }
 
-    /// Takes notice of a packet of a TCP stream if it is a DT of class 0 and of a connection that is known, and
-    /// tells where that is remembered; none where it is another. `stream` is a number that no other direction of
+    /// Takes notice of a DT in a packet of a TCP stream (its number, its data, and octets of that which are not at
+    /// hand), if it is of a connection of class 0 that is known, and tells where that is remembered; none where it is
+    /// not. `stream` is a number that no other direction of
     /// a stream ever has, `slot` where its receiver may be remembered, and `parties` tells receiver and sender.
     #[inline]
     pub(crate) fn plain_part(
         &mut self,
         (at, stream, slot): (Instant, u64, Slot),
         parties: impl FnOnce() -> [Party; 2],
-        octets: &[u8],
+        (number, octets, missing_octets): (u8, &[u8], usize),
         sink: &mut Sink<'_>,
     ) -> Option<Slot> {
-        let [2, 0xF0, number, ref octets @ ..] = *octets else { return None };
         self.expire(at, sink);
         let name = name_of(stream);
         let (slot, (place, receiver)) =
@@ -189,7 +199,12 @@ impl Tracker {
         if self.table.get(place).format != Some(Format::Class0) {
             return None;
         }
-        let part = Part { number: u32::from(number & 0x7F), ends: number & 0x80 != 0, octets };
+        let part = Part {
+            number: u32::from(number & 0x7F),
+            ends: number & 0x80 != 0,
+            octets,
+            data_octets: (octets.len() + missing_octets) as u64,
+        };
         self.part((slot, place), (at, other(receiver), Format::Class0), (&part, 3), sink);
         Some(slot)
     }
@@ -205,7 +220,7 @@ impl Tracker {
         sink: &mut Sink<'_>,
     ) {
         let (at, side, _) = of;
-        let data_octets = part.octets.len() as u64;
+        let data_octets = part.data_octets;
         self.table.slab.touch(place, at);
         let connection = self.table.get(place);
         let Some(finished) = transfer::data_in_turn(connection, of, part, sink) else {
@@ -231,7 +246,7 @@ impl Tracker {
         sink: &mut Sink<'_>,
     ) {
         let (at, side, _) = of;
-        let mut tpdu = Tpdu::plain(Kind::Dt, header_octets, part.octets.len() as u64);
+        let mut tpdu = Tpdu::plain(Kind::Dt, header_octets, part.data_octets);
         transfer::data(self.table.get(place), of, part, (&mut tpdu, sink));
         self.count_known(at, (place, side), &tpdu, sink);
     }
@@ -385,11 +400,12 @@ mod tests {
             let (asker, answerer) = (which as u32 / 2, 10);
             let (from, to) = if side == 0 { (asker, answerer) } else { (answerer, asker) };
             let octets = frame(from, to, &nsdu, usize::from(draw.octet_below(9)));
-            let cut = if draw.octet_below(50) == 0 { usize::from(draw.octet_below(9)) } else { 0 };
+            let is_cut = draw.octet_below(8) == 0;
+            let cut = if is_cut { draw.below(octets.len() as u64) as usize } else { 0 };
             let captured = &octets[..octets.len() - cut];
             nanos += if draw.octet_below(250) == 0 { 900_000_000 } else { 100_000 };
             let at = Instant::from_nanos(nanos);
-            plain += usize::from(Plain::of(Link::Ethernet, captured).is_some());
+            plain += usize::from(Plain::of(Link::Ethernet, captured, octets.len()).is_some());
             ours.observe(at, Link::Ethernet, captured, octets.len());
             let at = dissecting.tick(at).expect("time runs forwards");
             dissecting.dissect(at, Link::Ethernet, captured, octets.len());

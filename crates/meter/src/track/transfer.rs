@@ -20,6 +20,8 @@ pub(super) struct Part<'a> {
     pub(super) ends: bool,
     /// Its user data, as far as it is at hand.
     pub(super) octets: &'a [u8],
+    /// Octets of its user data, those that are not at hand among them.
+    pub(super) data_octets: u64,
 }
 
 /// What an AK says.
@@ -87,20 +89,20 @@ pub(super) fn data_in_turn(
     part: &Part<'_>,
     sink: &mut Sink<'_>,
 ) -> Option<Option<u64>> {
-    let Part { number, ends, octets } = *part;
+    let Part { number, ends, data_octets, .. } = *part;
     let is_over = connection.state.is_over();
     // Receivers of class 0 tell no credit.
     let has_flow_control = format != Format::Class0 && connection.has_flow_control();
     let [first, second] = &mut connection.senders;
     let (sender, peer) = if side == 0 { (first, second) } else { (second, first) };
     let is_odd = is_over
-        || octets.is_empty() && !ends
+        || data_octets == 0 && !ends
         || format == Format::Class0 && number != 0
         || has_flow_control && peer.acknowledgements.is_beyond(format, number);
     if is_odd {
         return None;
     }
-    let finished = sender.data.arrive_in_turn(format, number, (octets.len() as u64, ends))?;
+    let finished = sender.data.arrive_in_turn(format, number, (data_octets, ends))?;
     passed(connection, (at, side, has_flow_control.then_some(format)), part, (false, sink));
     Some(finished)
 }
@@ -115,7 +117,7 @@ fn passed(
     part: &Part<'_>,
     (is_empty, sink): (bool, &mut Sink<'_>),
 ) {
-    let Part { number, ends, octets } = *part;
+    let Part { number, ends, octets, .. } = *part;
     let sender = &mut connection.senders[side];
     if let Some(format) = format {
         let Sender { waiting, rare, .. } = &mut *sender;
