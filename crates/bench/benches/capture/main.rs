@@ -1,28 +1,31 @@
 //! How fast a capture file is metered, beside tshark: 5 million frames of class 4, and as many of S7.
 //!
-//! Four readers take turns on one file, each on one thread: records alone; a bare loop of
-//! fixed-offset decoding and one look-up in a hash table, which is what tracking costs at least;
-//! the meter, that is `tidewire watch` without its output; and tshark, in every third round.
+//! Five readers take turns on one file, each on one thread: records alone; two bare loops that tell whose a frame
+//! is and look once in a hash table, one at fixed offsets and one that decodes every layer (`loops.rs`); the
+//! meter, that is `tidewire watch` without its output; and tshark, in every third round. The same captures follow
+//! as `tidewire capture` writes them, headers alone.
 //!
 //! `cargo bench -p tidewire-bench --bench capture [-- FOLDER]`. The captures are made in the target
 //! folder and removed; with FOLDER they are made there and stay, and are read again the next time.
 //! `TIDEWIRE_FRAMES` is how many frames are made.
 
 mod cost;
+mod loops;
 mod s7;
 mod traffic;
 mod tshark;
 
 use core::time::Duration;
 use cost::Cost;
-use foldhash::fast::FixedState;
-use hashbrown::HashMap;
+use loops::{Whose, bare, decoded};
 use meter::{Meter, Settings};
 use std::fs::File;
 use std::hint::black_box;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use wire::capture::Capture;
+use wire::dissect::{Link, strip_user_data};
+use wire::pcapng::Writer;
 
 const FRAMES: u64 = 5_000_000;
 const ROUNDS: usize = 9;
@@ -39,55 +42,6 @@ fn records(path: &Path) -> Result<u64, Failed> {
         octets += record.octets.len();
     }
     black_box(octets);
-    Ok(frames)
-}
-
-/// The words that begin at these places.
-fn word(octets: &[u8], place: usize) -> Option<u64> {
-    octets.get(place..)?.first_chunk().map(|word| u64::from_be_bytes(*word))
-}
-
-/// Receiver and sender, and the receiver's reference, of class 4 over the inactive network layer; and
-/// whether it is a DT.
-fn class_4(octets: &[u8]) -> Option<((u64, u64), bool)> {
-    let header: &[u8; 22] = octets.first_chunk()?;
-    if header[14..18] != [0xFE, 0xFE, 0x03, 0x00] {
-        return None;
-    }
-    let reference = u64::from(header[20]) << 8 | u64::from(header[21]);
-    let key = (word(octets, 0)? & !0xFFFF | reference, word(octets, 6)? & !0xFFFF);
-    Some((key, header[19] & 0xF0 == 0xF0))
-}
-
-/// Both addresses and ports of TCP over IPv4 without options; and whether its data begins with the DT of a
-/// TPKT.
-fn s7(octets: &[u8]) -> Option<((u64, u64), bool)> {
-    let header: &[u8; 54] = octets.first_chunk()?;
-    if header[12..15] != [0x08, 0x00, 0x45] || header[23] != 6 {
-        return None;
-    }
-    let key = (word(octets, 26)?, word(octets, 34)? >> 32);
-    Some((key, matches!(octets.get(54..60), Some([3, 0, _, _, 2, 0xF0]))))
-}
-
-/// How a bare loop tells whose frame it is.
-type Whose = fn(&[u8]) -> Option<((u64, u64), bool)>;
-
-/// The least that tracking can be: whose frame is it, and one count each of frames, octets and DTs.
-fn bare(path: &Path, whose: Whose) -> Result<u64, Failed> {
-    let mut capture = Capture::open(File::open(path)?)?;
-    let mut flows: HashMap<(u64, u64), [u64; 3], FixedState> =
-        HashMap::with_hasher(FixedState::with_seed(0));
-    let mut frames = 0;
-    while let Some(record) = capture.next()? {
-        frames += 1;
-        let Some((key, is_data)) = whose(record.octets) else { continue };
-        let [count, octets, data] = flows.entry(key).or_default();
-        *count += 1;
-        *octets += record.original_octets as u64;
-        *data += u64::from(is_data);
-    }
-    black_box(&flows);
     Ok(frames)
 }
 
@@ -153,10 +107,12 @@ fn measure(path: &Path, whose: Whose) -> Result<(), Failed> {
     println!("{frames} frames");
     describe(path, &metered(path)?)?;
     let peer = tshark::version();
-    let [mut reading, mut bare_loop, mut ours, mut theirs] = [(); 4].map(|()| Costs::default());
+    let [mut reading, mut fixed, mut whole, mut ours, mut theirs] =
+        [(); 5].map(|()| Costs::default());
     for round in 0..ROUNDS {
         reading.add(cost::of(|| records(path))?.1);
-        bare_loop.add(cost::of(|| bare(path, whose))?.1);
+        fixed.add(cost::of(|| bare(path, whose))?.1);
+        whole.add(cost::of(|| decoded(path))?.1);
         ours.add(cost::of(|| metered(path))?.1);
         if peer.is_ok() && round % PEER_EVERY == PEER_EVERY / 2 {
             theirs.add(tshark::run(path, frames)?);
@@ -164,10 +120,11 @@ fn measure(path: &Path, whose: Whose) -> Result<(), Failed> {
     }
     println!("{:26} million frames per CPU s, CPU time per frame, wall seconds", "");
     reading.print("records alone", frames);
-    bare_loop.print("decode and one look-up", frames);
+    fixed.print("fixed offsets, one look-up", frames);
+    whole.print("decode all, one look-up", frames);
     ours.print("meter", frames);
     let per_frame = |costs: &Costs| costs.spread(|cost| cost.cpu_seconds)[0];
-    let (meter, bare) = (per_frame(&ours), per_frame(&bare_loop));
+    let meter = per_frame(&ours);
     match peer {
         Ok(version) => {
             theirs.print("tshark -q -z io,stat,0", frames);
@@ -176,7 +133,8 @@ fn measure(path: &Path, whose: Whose) -> Result<(), Failed> {
         }
         Err(missing) => println!("tshark not run: {missing}"),
     }
-    println!("CPU time, meter over decode and one look-up: {:.2}", meter / bare);
+    println!("rate, meter over decode all and one look-up: {:.2}", per_frame(&whole) / meter);
+    println!("rate, meter over fixed offsets and one look-up: {:.2}", per_frame(&fixed) / meter);
     Ok(())
 }
 
@@ -192,6 +150,23 @@ fn made(
     Ok(())
 }
 
+/// The frames of a capture without their user data, as `tidewire capture` writes them.
+fn write_headers(from: &Path, out: BufWriter<File>) -> Result<(), Failed> {
+    let mut capture = Capture::open(File::open(from)?)?;
+    let mut writer = Writer::new(out)?;
+    let interface = writer.interface(Link::Ethernet, "")?;
+    let mut frame = Vec::new();
+    while let Some(record) = capture.next()? {
+        frame.clear();
+        frame.extend(record.octets);
+        let kept = strip_user_data(record.link, &mut frame, record.original_octets);
+        let octets = frame.get(..kept).unwrap_or(&frame);
+        writer.write(interface, record.at, octets, record.original_octets, "")?;
+    }
+    writer.flush()?;
+    Ok(())
+}
+
 fn main() -> Result<(), Failed> {
     let frames = match std::env::var("TIDEWIRE_FRAMES") {
         Ok(text) => text.parse()?,
@@ -201,12 +176,18 @@ fn main() -> Result<(), Failed> {
     // Cargo itself adds an argument that begins with dashes.
     let told = std::env::args().skip(1).find(|word| !word.starts_with("--")).map(PathBuf::from);
     let folder = told.as_deref().unwrap_or(folder.path());
-    println!("class 4 over LLC");
-    let path = folder.join("class4.pcap");
-    made(&path, |out| traffic::write(out, frames))?;
-    measure(&path, class_4)?;
-    println!("\nS7 over TCP");
-    let path = folder.join("s7.pcap");
-    made(&path, |out| s7::write(out, frames))?;
-    measure(&path, s7)
+    let [class_4, s7] = ["class4.pcap", "s7.pcap"].map(|name| folder.join(name));
+    made(&class_4, |out| traffic::write(out, frames))?;
+    made(&s7, |out| s7::write(out, frames))?;
+    for (name, path, whose) in
+        [("class 4 over LLC", &class_4, loops::class_4 as Whose), ("S7 over TCP", &s7, loops::s7)]
+    {
+        println!("\n{name}");
+        measure(path, whose)?;
+        println!("\n{name}, headers alone");
+        let headers = path.with_extension("headers.pcapng");
+        made(&headers, |out| write_headers(path, out))?;
+        measure(&headers, whose)?;
+    }
+    Ok(())
 }

@@ -1,0 +1,106 @@
+//! What tracking costs at least: loops that tell whose each frame is, look once in a hash table, and count.
+//!
+//! One reads at fixed offsets the few octets that name a connection, and decodes nothing; it is written for one
+//! protocol stack. The other decodes every layer of every frame with the decoders of `wire`, as a program would that
+//! does not know what it will meet, but verifies no checksum.
+
+use crate::Failed;
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+use std::fs::File;
+use std::hint::black_box;
+use std::path::Path;
+use wire::addr::{Mac, Socket};
+use wire::capture::Capture;
+use wire::dissect::{NoNsdu, levels};
+use wire::tp::{Pdu, Reference, tpdus};
+use wire::tpkt;
+
+/// The words that begin at these places.
+fn word(octets: &[u8], place: usize) -> Option<u64> {
+    octets.get(place..)?.first_chunk().map(|word| u64::from_be_bytes(*word))
+}
+
+/// Receiver and sender, and the receiver's reference, of class 4 over the inactive network layer; and
+/// whether it is a DT.
+pub(crate) fn class_4(octets: &[u8]) -> Option<((u64, u64), bool)> {
+    let header: &[u8; 22] = octets.first_chunk()?;
+    if header[14..18] != [0xFE, 0xFE, 0x03, 0x00] {
+        return None;
+    }
+    let reference = u64::from(header[20]) << 8 | u64::from(header[21]);
+    let key = (word(octets, 0)? & !0xFFFF | reference, word(octets, 6)? & !0xFFFF);
+    Some((key, header[19] & 0xF0 == 0xF0))
+}
+
+/// Both addresses and ports of TCP over IPv4 without options; and whether its data begins with the DT of a
+/// TPKT.
+pub(crate) fn s7(octets: &[u8]) -> Option<((u64, u64), bool)> {
+    let header: &[u8; 54] = octets.first_chunk()?;
+    if header[12..15] != [0x08, 0x00, 0x45] || header[23] != 6 {
+        return None;
+    }
+    let key = (word(octets, 26)?, word(octets, 34)? >> 32);
+    Some((key, matches!(octets.get(54..60), Some([3, 0, _, _, 2, 0xF0]))))
+}
+
+/// How a bare loop tells whose frame it is.
+pub(crate) type Whose = fn(&[u8]) -> Option<((u64, u64), bool)>;
+
+/// Whose frame is it, told at fixed offsets, and one count each of frames, octets and DTs.
+pub(crate) fn bare(path: &Path, whose: Whose) -> Result<u64, Failed> {
+    let mut capture = Capture::open(File::open(path)?)?;
+    let mut flows: HashMap<(u64, u64), [u64; 3], FixedState> =
+        HashMap::with_hasher(FixedState::with_seed(0));
+    let mut frames = 0;
+    while let Some(record) = capture.next()? {
+        frames += 1;
+        let Some((key, is_data)) = whose(record.octets) else { continue };
+        let [count, octets, data] = flows.entry(key).or_default();
+        *count += 1;
+        *octets += record.original_octets as u64;
+        *data += u64::from(is_data);
+    }
+    black_box(&flows);
+    Ok(frames)
+}
+
+/// What names a connection, once a frame is decoded.
+#[derive(PartialEq, Eq, Hash)]
+enum Name {
+    /// Sender, receiver, and the receiver's reference.
+    Transport(Mac, Mac, Reference),
+    /// Sender and receiver.
+    Stream(Socket, Socket),
+}
+
+/// Whose frame is it, every layer of it being decoded, and the same counts.
+pub(crate) fn decoded(path: &Path) -> Result<u64, Failed> {
+    let mut capture = Capture::open(File::open(path)?)?;
+    let mut flows: HashMap<Name, [u64; 3], FixedState> =
+        HashMap::with_hasher(FixedState::with_seed(0));
+    let mut frames = 0;
+    while let Some(record) = capture.next()? {
+        frames += 1;
+        let (name, octets) = match levels(record.link, record.octets, record.original_octets).nsdu {
+            Ok(nsdu) => {
+                let Some(Ok(first)) = tpdus(nsdu.octets).next() else { continue };
+                let reference = first.destination_reference().unwrap_or_default();
+                (Name::Transport(nsdu.source, nsdu.destination, reference), nsdu.octets)
+            }
+            Err(NoNsdu::Stream(piece)) => {
+                let has_packet = tpkt::Header::decode(piece.octets).is_ok();
+                let packet = piece.octets.get(tpkt::HEADER_OCTETS..).filter(|_| has_packet);
+                (Name::Stream(piece.source, piece.destination), packet.unwrap_or_default())
+            }
+            Err(NoNsdu::Foreign(_) | NoNsdu::Malformed(_)) => continue,
+        };
+        let is_data = |raw| matches!(Pdu::decode(&raw, None), Ok(Pdu::Dt(_)));
+        let [count, octets_seen, data] = flows.entry(name).or_default();
+        *count += 1;
+        *octets_seen += record.original_octets as u64;
+        *data += tpdus(octets).map_while(Result::ok).map(is_data).map(u64::from).sum::<u64>();
+    }
+    black_box(&flows);
+    Ok(frames)
+}
