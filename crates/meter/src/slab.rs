@@ -1,7 +1,7 @@
 //! Things in numbered places, strung together by when they were heard: the longest silent goes first.
 //!
-//! Hearing of a thing moves it along the string once in about a second, so that busy things cost one
-//! write each time; the order is exact but for that.
+//! Hearing of a thing moves it along the string once in each second, so that busy things cost one
+//! write each time; the order is exact but for that second.
 
 use wire::time::Instant;
 
@@ -13,17 +13,17 @@ const NOWHERE: Place = Place::MAX;
 /// Places are numbered with so many bits at the most, so that an index may use the others.
 pub(crate) const PLACE_BITS: u32 = 29;
 
-/// In which stretch of 2^30 ns, a little more than a second, it is; wraps after 146 years.
-const fn stretch(at: Instant) -> u32 {
-    (at.as_nanos() >> 30) as u32
+/// The second in which it is; wraps after 136 years.
+const fn seconds(at: Instant) -> u32 {
+    (at.as_nanos() / 1_000_000_000) as u32
 }
 
 #[derive(Clone, Debug)]
 struct Slot<T> {
     value: Option<T>,
     heard: Instant,
-    /// In which stretch of time it was put where it stands on the string.
-    linked: u32,
+    /// In which second it was put where it stands on the string.
+    linked_seconds: u32,
     /// The next one heard before this one; of a free place, the next free one.
     older: Place,
     /// The next one heard after this one.
@@ -105,7 +105,7 @@ impl<T> Slab<T> {
         let slot = Slot {
             value: Some(value),
             heard: at,
-            linked: stretch(at),
+            linked_seconds: seconds(at),
             older: NOWHERE,
             newer: NOWHERE,
         };
@@ -138,8 +138,8 @@ impl<T> Slab<T> {
     pub(crate) fn touch(&mut self, place: Place, at: Instant) {
         let Some(slot) = self.slots.get_mut(place as usize) else { return };
         slot.heard = at;
-        if slot.linked != stretch(at) {
-            slot.linked = stretch(at);
+        if slot.linked_seconds != seconds(at) {
+            slot.linked_seconds = seconds(at);
             self.move_up(place);
         }
     }
@@ -211,17 +211,14 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_silent_is_the_oldest_to_within_2_to_the_30_nanoseconds() {
+    fn the_longest_silent_is_the_oldest_to_within_a_second() {
         let mut slab = Slab::new(8);
         let first = slab.insert('a', at(0));
         let second = slab.insert('b', at(100));
         slab.touch(first, at(900));
-        assert_eq!(slab.oldest(), Some(first), "until then it stays where it is");
+        assert_eq!(slab.oldest(), Some(first), "within a second it stays where it is");
         assert_eq!(slab.heard(first), at(900));
-        // 2^30 ns are 1,073.7 ms.
-        slab.touch(first, at(1_073));
-        assert_eq!(slab.oldest(), Some(first));
-        slab.touch(first, at(1_074));
+        slab.touch(first, at(1_000));
         assert_eq!(slab.oldest(), Some(second));
         assert_eq!(slab.expired(at(100)), None);
         assert_eq!(slab.expired(at(101)), Some(second));
