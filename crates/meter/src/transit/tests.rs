@@ -163,7 +163,7 @@ fn whoever_is_heard_first_may_be_on_either_side() {
 
 #[test]
 fn a_frame_that_one_tap_cut_is_the_same_frame() {
-    let mut transit = Transit::new(Limits::USUAL);
+    let mut transit = Transit::new(Stamps::TwoClocks, Limits::USUAL);
     let whole = frame(1, 2, 0);
     // Link, LLC and network header are 18 octets, that of the DT 5.
     for (tap, octets) in [(Tap::Near, &whole[..]), (Tap::Far, &whole[..23])] {

@@ -3,7 +3,7 @@
 use core::time::Duration;
 use meter::measure::{
     Connections, Delays, Distribution, Link, Llc, Measure, Measures, Network, Roles, Sizes,
-    Streams, Traffic, Transport, Tsdus, Volume, Windows,
+    Streams, Times, Traffic, Transport, Tsdus, Volume, Waits, Windows,
 };
 use meter::sight::{Between, Ending, Order, Role, Segment, Sight, Step, Tpdu};
 use meter::{Direction, Numbers};
@@ -212,6 +212,11 @@ fn two_times_add_up_and_can_be_told_apart_again() {
     assert_eq!(sum.traffic.since(&Traffic::default()), sum.traffic);
 }
 
+/// So many times of so many nanoseconds.
+fn spans(nanos: u64, times: u64) -> Times {
+    Times { count: times, total_ns: nanos * times, max_ns: nanos + times }
+}
+
 /// What went one way, every number another.
 fn direction(times: u64) -> Direction {
     let mut volume = Volume::default();
@@ -223,35 +228,42 @@ fn direction(times: u64) -> Direction {
         roles: [4 * times, 5 * times, 6 * times, 7 * times],
         into_closed_window: 8 * times,
         empty_parts: 9 * times,
-        closed_window: Duration::from_nanos(10 * times),
-        closings: 11 * times,
         closed_since: Some(Instant::from_nanos(times)),
         numbers: Some(Numbers { sent: times, acknowledged: Some(times), allowed: None }),
-        acknowledgement_delays: 12 * times,
-        acknowledgement_delay_total: Duration::from_nanos(13 * times),
-        acknowledgement_delay_max: Duration::from_nanos(14 * times),
+        waits: Waits {
+            acknowledgement: spans(10, times),
+            response: spans(11, times),
+            set_up: spans(12, times),
+            closed_window: spans(13, times),
+        },
     }
 }
 
 #[test]
 fn a_direction_adds_up_and_an_earlier_count_of_it_can_be_taken_off() {
     let (two, five) = (direction(2), direction(5));
-    // Numbers, an open end and the longest delay are those of the whole.
+    // Numbers, an open end and the longest times are those of the whole.
+    let longest = |waits: Waits, nanos: u64| {
+        let with = |times: Times, kind: u64| Times { max_ns: kind + nanos, ..times };
+        Waits {
+            acknowledgement: with(waits.acknowledgement, 10),
+            response: with(waits.response, 11),
+            set_up: with(waits.set_up, 12),
+            closed_window: with(waits.closed_window, 13),
+        }
+    };
+    let three = direction(3);
     let now = Direction {
         closed_since: five.closed_since,
         numbers: five.numbers,
-        acknowledgement_delay_max: five.acknowledgement_delay_max,
-        ..direction(3)
+        waits: longest(three.waits, 5),
+        ..three
     };
     assert_eq!(five.since(&two), now);
     let mut sum = two;
     sum.add(&direction(3));
-    let both = Direction {
-        closed_since: None,
-        numbers: None,
-        acknowledgement_delay_max: Duration::from_nanos(42),
-        ..five
-    };
+    let both =
+        Direction { closed_since: None, numbers: None, waits: longest(five.waits, 3), ..five };
     assert_eq!(sum, both);
     assert_eq!((sum.all().tpdus, sum.of(Kind::Dt).header_octets), (50, 25));
 }
