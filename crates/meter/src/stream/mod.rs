@@ -16,7 +16,7 @@ use crate::measure::{Measure, Streams as Counts};
 use crate::oddity::Class;
 use crate::sight::{Between, Order, Segment, Sight};
 use crate::slab::{Place, Slab};
-use crate::track::{NetworkEnd, Party, Passage, Sink, Tracker};
+use crate::track::{NetworkEnd, Party, Passage, Recalled, Sink, Tracker};
 use core::hash::BuildHasher;
 use core::time::Duration;
 use direction::Direction;
@@ -391,7 +391,7 @@ fn with_sink(
             look_at(&packet, &mut is_mixed, &mut request);
             let Packet { octets, missing_octets, is_cut, .. } = packet;
             let Passage { at, from, to } = passage;
-            let of = (at, number, 0);
+            let of = (at, number, Recalled::default());
             // A witness wants it whole.
             if let [2, 0xF0, number, octets @ ..] = octets
                 && sink.witness.is_none()

@@ -180,6 +180,7 @@ impl Streams {
         let Known { place, way, receiver, number } = *self.remembered.at(slot);
         let way = usize::from(way);
         self.slab.touch(place, at);
+        let recalled = tracker.recall(number, receiver);
         let flow = self.slab.at(place);
         if !flow.in_turn(at, way, &plain.print, sink) {
             return false;
@@ -188,7 +189,7 @@ impl Streams {
             let ends = &flow.ends;
             let part = (dt, octets, plain.missing_octets);
             let parties = || [party(ends[1 - way]), party(ends[way])];
-            match tracker.plain_part((at, number, receiver), parties, part, sink) {
+            match tracker.plain_part((at, number, recalled), parties, part, sink) {
                 Some(found) if found == receiver => {}
                 Some(found) => self.remembered.at(slot).receiver = found,
                 None => {
@@ -222,9 +223,7 @@ impl Streams {
         let place = self.known(ends)?;
         let number = self.slab.get(place)?.number << 1 | way as u64;
         let known = Known { place, way: way as u8, receiver: 0, number };
-        let slot = self.remembered.room(plain.name, self.changes);
-        self.remembered.replace(slot, plain.name, self.changes, known);
-        Some(slot)
+        Some(self.remembered.remember((plain.name, self.changes), |_| known))
     }
 }
 

@@ -35,7 +35,7 @@ mod waiting;
 pub use connection::State;
 pub use direction::{Direction, Numbers};
 pub(crate) use ending::NetworkEnd;
-pub(crate) use plain::Plain;
+pub(crate) use plain::{Plain, Recalled};
 pub use report::Connection as Known;
 pub(crate) use sink::Sink;
 pub(crate) use table::Party;

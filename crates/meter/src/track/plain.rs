@@ -147,6 +147,14 @@ impl<'a> Plain<'a> {
     }
 }
 
+/// Where a side is remembered, and the side, if it was found when so much had come and gone.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Recalled {
+    slot: Slot,
+    found: Option<Found>,
+    changes: u64,
+}
+
 /// What names the receiver of a direction of a stream: no name of a frame over LLC takes all bits.
 const fn name_of(stream: u64) -> Name {
     [stream, u64::MAX]
@@ -177,28 +185,34 @@ impl Tracker {
         true
     }
 
+    /// The connection of class 0 of a direction of a stream, if it is remembered in this place. To be asked for before
+    /// it is needed, so that it is at hand then.
+    #[inline]
+    pub(crate) fn recall(&mut self, stream: u64, slot: Slot) -> Recalled {
+        let changes = self.table.changes();
+        let found = self.remembered.find_in(slot, name_of(stream), changes);
+        let found = found.filter(|(place, _)| self.table.get(*place).is_by_network());
+        Recalled { slot, found, changes }
+    }
+
     /// Takes notice of a DT in a packet of a TCP stream (its number, its data, and octets of that which are not at
     /// hand), if it is of a connection of class 0 that is known, and tells where that is remembered; none where it is
-    /// not. `stream` is a number that no other direction of
-    /// a stream ever has, `slot` where its receiver may be remembered, and `parties` tells receiver and sender.
+    /// not. `stream` is a number that no other direction of a stream ever has, `recalled` what was found by it a
+    /// moment ago, and `parties` tells receiver and sender.
     #[inline]
     pub(crate) fn plain_part(
         &mut self,
-        (at, stream, slot): (Instant, u64, Slot),
+        (at, stream, recalled): (Instant, u64, Recalled),
         parties: impl FnOnce() -> [Party; 2],
         (number, octets, missing_octets): (u8, &[u8], usize),
         sink: &mut Sink<'_>,
     ) -> Option<Slot> {
         self.expire(at, sink);
-        let name = name_of(stream);
-        let (slot, (place, receiver)) =
-            match self.remembered.find_in(slot, name, self.table.changes()) {
-                Some(found) => (slot, found),
-                None => self.remember(name, (Reference(0), parties), sink)?,
-            };
-        if self.table.get(place).format != Some(Format::Class0) {
-            return None;
-        }
+        let Recalled { slot, found, changes } = recalled;
+        let (slot, (place, receiver)) = match found {
+            Some(found) if changes == self.table.changes() => (slot, found),
+            _ => self.find_class_0(stream, parties, sink)?,
+        };
         let part = Part {
             number: u32::from(number & 0x7F),
             ends: number & 0x80 != 0,
@@ -207,6 +221,17 @@ impl Tracker {
         };
         self.part((slot, place), (at, other(receiver), Format::Class0), (&part, 3), sink);
         Some(slot)
+    }
+
+    /// The connection of class 0 of a direction of a stream, and where it is remembered from now on.
+    fn find_class_0(
+        &mut self,
+        stream: u64,
+        parties: impl FnOnce() -> [Party; 2],
+        sink: &mut Sink<'_>,
+    ) -> Option<(Slot, Found)> {
+        let found = self.remember(name_of(stream), (Reference(0), parties), sink);
+        found.filter(|(_, (place, _))| self.table.get(*place).is_by_network())
     }
 
     /// A DT that a side sent to the one that is remembered.

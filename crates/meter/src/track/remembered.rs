@@ -91,13 +91,13 @@ impl Remembered {
         hosts: [HostNumber; 2],
         (counts, all): (&mut Counts, &mut Traffic),
     ) -> Slot {
-        let slot = self.memo.room(name, changes);
-        let before = self.memo.at(slot);
-        before.count(counts, all);
-        let (is_listed, alike) = (before.is_listed, Default::default());
-        let known = Known { place, side: side as u8, is_listed, hosts, alike };
-        self.memo.replace(slot, name, changes, known);
-        slot
+        self.memo.remember((name, changes), |before| {
+            if let Some(before) = before {
+                before.count(counts, all);
+            }
+            let is_listed = before.is_some_and(|before| before.is_listed);
+            Known { place, side: side as u8, is_listed, hosts, alike: Default::default() }
+        })
     }
 
     /// Adds a TPDU that was sent to the side in a place.
