@@ -60,7 +60,8 @@ pub(crate) struct Plain<'a> {
 
 /// The number and the user data of the DT in the data of a segment, where that is one TPKT of so many octets with
 /// it.
-#[inline]
+// Always: what it finds need not be written down.
+#[inline(always)]
 const fn dt_in(data: &[u8], octets: usize) -> Option<(u8, &[u8])> {
     let [tpkt::VERSION, 0, high, low, 2, 0xF0, number, above @ ..] = data else { return None };
     let is_whole = u16::from_be_bytes([*high, *low]) as usize == octets;

@@ -200,13 +200,19 @@ impl Recorder {
         self.items.pop_front()
     }
 
+    #[inline]
     fn take_forgotten(&mut self) {
         while let Some(connection) = self.meter.take_connection() {
-            if self.details.top > 0 {
-                self.baseline.forget(&connection);
-            }
-            self.items.push_back(Item::Connection(Box::new(connection)));
+            self.tell_forgotten(connection);
         }
+    }
+
+    #[cold]
+    fn tell_forgotten(&mut self, connection: meter::Connection) {
+        if self.details.top > 0 {
+            self.baseline.forget(&connection);
+        }
+        self.items.push_back(Item::Connection(Box::new(connection)));
     }
 
     /// Begins measuring with this frame, or at the origin that was asked for.
