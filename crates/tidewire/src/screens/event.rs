@@ -2,7 +2,7 @@
 
 use super::known::Known;
 use crate::quantity;
-use crate::stream::{End, Identity, Interval};
+use crate::stream::{End, Identity, Interval, back, shortened_ends};
 use std::collections::VecDeque;
 
 /// Events kept: the latest.
@@ -29,19 +29,7 @@ pub(super) struct Events {
 
 /// The two ends of a connection, in so many columns.
 pub(super) fn ends(identity: &Identity, columns: usize) -> String {
-    let [from, to] = &identity.ends;
-    let half = columns.saturating_sub(1) / 2;
-    format!("{}>{}", back(from, half), back(to, half))
-}
-
-/// The back of an address, which tells more than its front.
-fn back(address: &str, columns: usize) -> String {
-    let count = address.chars().count();
-    if count <= columns {
-        return address.to_owned();
-    }
-    let kept: String = address.chars().skip(count + 2 - columns.max(2)).collect();
-    format!("..{kept}")
+    shortened_ends(&identity.ends, columns)
 }
 
 impl Events {

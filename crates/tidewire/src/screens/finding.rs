@@ -135,10 +135,24 @@ impl Judge<'_> {
             let text = format!("the meter had no room {meter} times: see capture");
             self.push(Grade::Bad, 1.0, Page::Capture, text);
         }
+        self.nothing_found(frames);
         let truncated = self.odd_of("truncated: ");
         if truncated > 0 {
             let text = format!("{truncated} frames were captured in part, too little to count");
             self.push(Grade::Look, share(truncated, frames), Page::Capture, text);
+        }
+    }
+
+    /// Where there are frames, but none that is of concern here, the tap may be at the wrong place.
+    fn nothing_found(&mut self, frames: u64) {
+        if frames == 0 || self.measures.get("tpdus") != Some(0) {
+            return;
+        }
+        let text = format!("none of {frames} frames holds a TPDU: is this the right tap?");
+        self.push(Grade::Bad, 1.0, Page::Capture, text);
+        let most = self.oddities.iter().max_by_key(|(_, times)| *times);
+        if let (Some((name, times)), Some(finding)) = (most, self.found.last_mut()) {
+            finding.detail = Some(format!("{times} x {name}"));
         }
     }
 
@@ -372,6 +386,17 @@ mod tests {
         let text = "windows were closed 1 times, 1 still closed: receivers stall senders";
         assert_eq!(found[0].text, text);
         assert_eq!(found[0].detail.as_deref(), Some("a>b: 3.00 s closed, 75 % of its life"));
+    }
+
+    #[test]
+    fn frames_of_which_none_is_metered_are_not_called_right() {
+        let found = findings(&fed(&[("tpdus", 0)], &[("foreign: TCP", 9)], None, 10));
+        assert_eq!(found[0].text, "none of 10 frames holds a TPDU: is this the right tap?");
+        assert_eq!(
+            (found[0].grade, found[0].detail.as_deref()),
+            (Grade::Bad, Some("9 x foreign: TCP"))
+        );
+        assert_eq!(findings(&fed(&[("tpdus", 0)], &[], None, 0)), []);
     }
 
     #[test]

@@ -20,12 +20,20 @@ pub(crate) struct Lines {
     has_heading: bool,
     busiest: Busiest,
     hosts: BusiestHosts,
+    /// Whether there were any TPDUs, or nobody can tell.
+    has_tpdus: bool,
 }
 
 impl Lines {
     /// Nothing has been told yet.
     pub(crate) const fn new(head: Head) -> Self {
-        Self { head, has_heading: false, busiest: Busiest::new(), hosts: BusiestHosts::new() }
+        Self {
+            head,
+            has_heading: false,
+            busiest: Busiest::new(),
+            hosts: BusiestHosts::new(),
+            has_tpdus: true,
+        }
     }
 
     /// Tells a record.
@@ -43,7 +51,10 @@ impl Lines {
             | Record::ConnectionsRest(_)
             | Record::Unknown => Vec::new(),
             Record::Interval(interval) => self.interval(interval),
-            Record::Total(total) => of_total(total),
+            Record::Total(total) => {
+                self.has_tpdus = total.measures.get("tpdus") != Some(0);
+                of_total(total)
+            }
             Record::Connection(connection) => {
                 self.busiest.add((**connection).clone());
                 Vec::new()
@@ -106,7 +117,8 @@ impl Lines {
             .left_out
             .map(|left_out| format!(", {left_out} more left out by the filter"))
             .unwrap_or_default();
-        lines.push(format!("\n{} frames{left_out}{dropped}", end.frames));
+        let none = if self.has_tpdus || end.frames == 0 { "" } else { ", none with a TPDU" };
+        lines.push(format!("\n{} frames{none}{left_out}{dropped}", end.frames));
         let error = end.error.iter().map(|error| error.lines().next().unwrap_or_default());
         lines.extend(error.map(|error| format!("not complete: {error}")));
         lines
@@ -161,6 +173,7 @@ fn of_total(total: &Total) -> Vec<String> {
         format!("\n{}", tables::metrics(&total.metrics)),
     ];
     lines.extend(tables::delays(&total.measures).map(|table| format!("\n{table}")));
+    lines.extend(tables::notable(&total.measures).map(|table| format!("\n{table}")));
     lines
 }
 

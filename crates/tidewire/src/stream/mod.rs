@@ -36,7 +36,7 @@ pub(crate) use record::{
 };
 pub(crate) use recorder::{Details, Recorder, Spans};
 pub(crate) use subset::Subset;
-pub(crate) use tables::{of_all_kinds, shortened, tpdus};
+pub(crate) use tables::{back, of_all_kinds, shortened, shortened_ends, tpdus};
 
 /// What the first record of a stream calls it.
 pub(crate) const SCHEMA: &str = "tidewire.measures/1";

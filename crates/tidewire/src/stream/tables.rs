@@ -19,6 +19,28 @@ const WAITING_ENDS_COLUMNS: usize = 33;
 /// Columns for a host.
 const HOST_COLUMNS: usize = 22;
 
+/// Measures that are of note where they are not zero.
+const NOTABLE: [&str; 18] = [
+    "connection_refusals",
+    "connection_negotiation_failures",
+    "connection_abrupt_ends",
+    "connection_erroneous_ends",
+    "connection_silent_ends",
+    "unassigned_tpdus",
+    "dt_into_closed_window",
+    "dt_empty_parts",
+    "ak_acknowledging",
+    "ak_crediting",
+    "ak_confirming",
+    "ak_keeping_alive",
+    "tcp_segments",
+    "tcp_segments_again",
+    "tcp_segments_late",
+    "tcp_segments_ahead",
+    "tcp_keep_alives",
+    "tcp_copies",
+];
+
 /// TPDUs of all kinds among these values.
 pub(crate) fn tpdus(values: &Named<u64>) -> u64 {
     of_all_kinds(values, "tpdus")
@@ -63,9 +85,9 @@ impl Busiest {
         self.sort();
         let mut table = Table::new([
             ("connection", Align::Left),
-            ("reply mean", Align::Right),
+            ("reply", Align::Right),
             ("max", Align::Right),
-            ("AK mean", Align::Right),
+            ("AK", Align::Right),
             ("max", Align::Right),
             ("closed", Align::Right),
         ]);
@@ -82,9 +104,8 @@ impl Busiest {
                 continue;
             }
             is_empty = false;
-            let [from, to] = &connection.ends;
             table.row([
-                shortened(&format!("{from}>{to}"), WAITING_ENDS_COLUMNS),
+                shortened_ends(&connection.ends, WAITING_ENDS_COLUMNS),
                 told(replies),
                 told(replies.and_then(|_| most("response_max_ns"))),
                 told(acknowledged),
@@ -106,9 +127,8 @@ impl Busiest {
             ("back", Align::Right),
         ]);
         for Connection { connection, directions: [there, back], .. } in &self.kept {
-            let [from, to] = &connection.ends;
             table.row([
-                shortened(&format!("{from}>{to}"), ENDS_COLUMNS),
+                shortened_ends(&connection.ends, ENDS_COLUMNS),
                 connection.user.clone(),
                 connection.outcome().to_owned(),
                 tpdus(there).to_string(),
@@ -132,6 +152,25 @@ pub(crate) fn shortened(text: &str, columns: usize) -> String {
     let front: String = text.chars().take(half).collect();
     let back: String = text.chars().skip(text.chars().count() - half).collect();
     format!("{front}..{back}")
+}
+
+/// The two ends of a connection in so many columns: of each its back, which tells more than its front.
+pub(crate) fn shortened_ends([from, to]: &[String; 2], columns: usize) -> String {
+    if from.chars().count() + to.chars().count() < columns {
+        return format!("{from}>{to}");
+    }
+    let half = columns.saturating_sub(1) / 2;
+    format!("{}>{}", back(from, half), back(to, half))
+}
+
+/// The back of an address.
+pub(crate) fn back(address: &str, columns: usize) -> String {
+    let count = address.chars().count();
+    if count <= columns {
+        return address.to_owned();
+    }
+    let kept: String = address.chars().skip(count + 2 - columns.max(2)).collect();
+    format!("..{kept}")
 }
 
 /// The hosts that sent and received most, of all that were told of.
@@ -297,6 +336,20 @@ pub(super) fn delays(values: &Named<u64>) -> Option<Table> {
     (!is_empty).then_some(table)
 }
 
+/// What else there was of note, as far as there was any: of TCP, of DTs, of AKs, of connections.
+pub(super) fn notable(values: &Named<u64>) -> Option<Table> {
+    let mut table = Table::new([("also", Align::Left), ("times", Align::Right)]);
+    let mut is_empty = true;
+    for name in NOTABLE {
+        let times = values.count(name);
+        if times > 0 {
+            is_empty = false;
+            table.row([name.to_owned(), times.to_string()]);
+        }
+    }
+    (!is_empty).then_some(table)
+}
+
 /// What was odd; nothing where nothing was.
 pub(super) fn oddities(met: &Named<u64>) -> Option<Table> {
     let mut table = Table::new([("oddity", Align::Left), ("times", Align::Right)]);
@@ -304,4 +357,26 @@ pub(super) fn oddities(met: &Named<u64>) -> Option<Table> {
         table.row([name.to_owned(), times.to_string()]);
     }
     (!met.0.is_empty()).then_some(table)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_of_note_is_that_of_a_measure() {
+        let values = Measures::default().values();
+        let is_known = |name: &&str| values.iter().any(|(known, _)| known == name);
+        assert!(NOTABLE.iter().all(is_known));
+    }
+
+    #[test]
+    fn of_two_ends_the_backs_are_kept() {
+        let ends = ["02:00:00:00:00:01", "02:00:00:00:00:02"].map(str::to_owned);
+        assert_eq!(shortened_ends(&ends, 35), "02:00:00:00:00:01>02:00:00:00:00:02");
+        // Nine columns each: two dots and seven letters.
+        assert_eq!(shortened_ends(&ends, 19), "..0:00:01>..0:00:02");
+        let uneven = ["10.0.0.1:1025", "a"].map(str::to_owned);
+        assert_eq!(shortened_ends(&uneven, 15), "10.0.0.1:1025>a");
+    }
 }

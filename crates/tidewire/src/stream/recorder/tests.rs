@@ -135,6 +135,41 @@ fn samples_hold_every_frame_once_and_tell_where_connections_stand() {
     assert!(numbers.iter().any(|at| at.allowed.is_some_and(|allowed| allowed > at.sent)));
 }
 
+#[test]
+fn how_long_things_took_at_all_hosts_comes_to_what_they_took_on_the_network() {
+    let items = cell(Duration::from_secs(2), plain(Duration::from_secs(2)), 5);
+    let mut hosts = [meter::measure::Waits::default(); 2];
+    let mut connections = meter::measure::Waits::default();
+    let mut network = None;
+    for item in &items {
+        match item {
+            Item::Host(host) => {
+                hosts[0].add(&host.sent.waits);
+                hosts[1].add(&host.received.waits);
+            }
+            Item::Connection(known) => {
+                known.directions.iter().for_each(|sent| connections.add(&sent.waits));
+            }
+            Item::Total(total) => network = Some(&total.measures.delays),
+            _ => {}
+        }
+    }
+    let network = network.unwrap();
+    assert_eq!(hosts, [connections; 2]);
+    let pairs = [
+        (hosts[0].acknowledgement, &network.acknowledgement),
+        (hosts[0].response, &network.response),
+        (hosts[0].set_up, &network.set_up),
+        (hosts[0].closed_window, &network.closed_window),
+    ];
+    for (times, all) in pairs {
+        assert_eq!((times.count, times.total_ns), (all.count, all.total_ns));
+        // The greatest is kept to the next microsecond.
+        assert!((all.max_ns..all.max_ns + 1_000).contains(&times.max_ns), "{times:?} {all:?}");
+    }
+    assert!(hosts[0].acknowledgement.count > 200, "the capture has 288");
+}
+
 /// A class 4 TPDU over LLC in a frame of Ethernet.
 fn tpdu(from: u8, to: u8, octets: &[u8]) -> Vec<u8> {
     let length = octets.len() as u8 + 4;
