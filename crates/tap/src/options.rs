@@ -47,18 +47,18 @@ pub(crate) fn parse(words: impl Iterator<Item = String>) -> Result<Asked, String
     let mut options = Options {
         interface: String::new(),
         filter: Filter::all(),
-        snap_octets: 0,
+        snap_octets: SNAP_OCTETS,
         keeps_data: false,
         until_end_of_input: false,
         probe: false,
     };
-    let mut words = words;
+    let (mut words, mut snap_octets) = (words, None);
     while let Some(word) = words.next() {
         let mut value = || words.next().ok_or_else(|| format!("{word} needs a value"));
         match word.as_str() {
             "-h" | "--help" => return Ok(Asked::Help),
             "--filter" => options.filter = value()?.parse().map_err(|bad| format!("{bad}"))?,
-            "--snap" => options.snap_octets = snap(&value()?)?,
+            "--snap" => snap_octets = Some(snap(&value()?)?),
             "--keep-data" => options.keeps_data = true,
             "--until-end-of-input" => options.until_end_of_input = true,
             "--probe-sandbox" => options.probe = true,
@@ -70,10 +70,8 @@ pub(crate) fn parse(words: impl Iterator<Item = String>) -> Result<Asked, String
     if options.interface.is_empty() {
         return Err("an interface is needed".to_owned());
     }
-    if options.snap_octets == 0 {
-        let with_data = options.keeps_data;
-        options.snap_octets = if with_data { SNAP_WITH_DATA_OCTETS } else { SNAP_OCTETS };
-    }
+    let usual = if options.keeps_data { SNAP_WITH_DATA_OCTETS } else { SNAP_OCTETS };
+    options.snap_octets = snap_octets.unwrap_or(usual);
     Ok(Asked::Listen(options))
 }
 

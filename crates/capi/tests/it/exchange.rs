@@ -1,9 +1,9 @@
 //! The C examples and a station in Rust: over UDP on this host, and over a wire between namespaces.
 
 use crate::c_compiler::Program;
-use crate::namespace::{INTERFACE, Namespaces};
+use crate::namespace::{INTERFACE, Namespaces, params};
 use crate::peer::Peer;
-use live::port::{AfPacket, AfPacketParams, Port, Reach, Stamp, Udp, UdpParams, Wait};
+use live::port::{AfPacket, Port, Reach, Udp, UdpParams, Wait};
 use std::io::{BufRead, BufReader, Read};
 use std::net::UdpSocket;
 use std::process::{Child, Stdio};
@@ -87,14 +87,7 @@ fn the_c_examples_and_rust_exchange_acknowledged_messages_over_a_wire() {
     let Some(namespaces) = Namespaces::make() else { return };
     namespaces.up();
     let [here, there] = &namespaces.names;
-    let port = AfPacket::open(&AfPacketParams {
-        interface: INTERFACE.to_owned(),
-        namespace: Some(here.clone()),
-        station: Some(RUST),
-        groups: Vec::new(),
-        wait: Wait::Block,
-        stamp: Stamp::Kernel,
-    });
+    let port = AfPacket::open(&params(here, RUST));
     let port_of = |station| format!("ethernet {INTERFACE} namespace={there} station={station}");
     exchange(Box::new(port.unwrap()), port_of);
 }

@@ -16,14 +16,8 @@ use wire::time::Instant;
 pub(crate) const SOCKET: u8 = 4;
 
 pub(crate) fn port(namespace: &str, station: Mac, stamp: Stamp) -> AfPacket {
-    let params = AfPacketParams {
-        interface: crate::INTERFACE.to_owned(),
-        namespace: Some(namespace.to_owned()),
-        station: Some(station),
-        groups: vec![],
-        wait: Wait::Spin,
-        stamp,
-    };
+    let params = crate::namespace::params(namespace, station);
+    let params = AfPacketParams { wait: Wait::Spin, stamp, ..params };
     AfPacket::open(&params).expect("the namespace is this program's own")
 }
 

@@ -1,6 +1,6 @@
 //! Raw sockets on a veth pair between two network namespaces.
 
-use crate::namespace::{INTERFACE, Namespaces};
+use crate::namespace::{INTERFACE, Namespaces, params};
 use crate::session::converse;
 use crate::{A, B, C, frame, number, numbers};
 use bytes::Bytes;
@@ -16,17 +16,6 @@ use std::time::Duration;
 use wire::addr::Mac;
 use wire::filter::Filter;
 use wire::time::Instant;
-
-fn params(namespace: &str, station: Mac) -> AfPacketParams {
-    AfPacketParams {
-        interface: INTERFACE.into(),
-        namespace: Some(namespace.into()),
-        station: Some(station),
-        groups: Vec::new(),
-        wait: Wait::Block,
-        stamp: Stamp::Kernel,
-    }
-}
 
 fn tap(namespace: &str) -> TapParams {
     TapParams {

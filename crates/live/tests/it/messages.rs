@@ -3,11 +3,11 @@
 //! `TIDEWIRE_MESSAGES=1000000 cargo test --release -p tidewire-live --test it acknowledged -- --nocapture`
 //! sends a million; `TIDEWIRE_SEED=0x1f` draws other faults.
 
-use crate::namespace::{INTERFACE, Namespaces};
+use crate::namespace::{Namespaces, params};
 use crate::{A, B};
 use bytes::Bytes;
 use live::clock;
-use live::port::{AfPacket, AfPacketParams, Faulty, FaultyParams, Stamp, Wait};
+use live::port::{AfPacket, Faulty, FaultyParams};
 use live::runner::{Control, Counts, Runner};
 use stack::fault::{self, Delay, Duplication, Faults, Plan, Reordering};
 use stack::llc::type3;
@@ -99,18 +99,10 @@ fn port(namespace: &str, station: Mac, seed: u64) -> Faulty<AfPacket> {
         ..Plan::harmless(LIFETIME)
     };
     assert!(plan.longest_delay() <= LIFETIME);
-    let params = AfPacketParams {
-        interface: INTERFACE.to_owned(),
-        namespace: Some(namespace.to_owned()),
-        station: Some(station),
-        groups: vec![],
-        wait: Wait::Block,
-        stamp: Stamp::Kernel,
-    };
     let faults = Faults::new(plan, seed, &format!("to {station}")).unwrap();
     let params_of_faults =
         FaultyParams { receiving: Some(faults), sending: None, held_frames: 100_000 };
-    Faulty::new(AfPacket::open(&params).unwrap(), params_of_faults)
+    Faulty::new(AfPacket::open(&params(namespace, station)).unwrap(), params_of_faults)
 }
 
 /// Sends numbered messages from each socket to its namesake until each one's outcome is known.

@@ -1,7 +1,9 @@
 //! Two network namespaces with a veth pair between them, made for one test and removed after it.
 
+use live::port::{AfPacketParams, Stamp, Wait};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
+use wire::addr::Mac;
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
@@ -11,6 +13,18 @@ pub(crate) const INTERFACE: &str = "wire0";
 /// Two namespaces, removed when this is dropped: also after a failed test.
 pub(crate) struct Namespaces {
     pub(crate) names: [String; 2],
+}
+
+/// A station's packet socket in one of them.
+pub(crate) fn params(namespace: &str, station: Mac) -> AfPacketParams {
+    AfPacketParams {
+        interface: INTERFACE.to_owned(),
+        namespace: Some(namespace.to_owned()),
+        station: Some(station),
+        groups: Vec::new(),
+        wait: Wait::Block,
+        stamp: Stamp::Kernel,
+    }
 }
 
 fn ip(arguments: &[&str]) -> std::io::Result<Output> {

@@ -1,6 +1,6 @@
 //! A relay between two veth pairs: what crosses, what the faults take, and what it tells of them.
 
-use crate::namespace::{INTERFACE, Namespaces};
+use crate::namespace::{INTERFACE, Namespaces, params};
 use bytes::Bytes;
 use core::time::Duration;
 use live::clock;
@@ -50,15 +50,8 @@ impl Line {
 }
 
 fn station(pair: &Namespaces, station: Mac) -> AfPacket {
-    AfPacket::open(&AfPacketParams {
-        interface: INTERFACE.to_owned(),
-        namespace: Some(pair.names[0].clone()),
-        station: Some(station),
-        groups: Vec::new(),
-        wait: Wait::Block,
-        stamp: Stamp::User,
-    })
-    .unwrap()
+    let params = params(&pair.names[0], station);
+    AfPacket::open(&AfPacketParams { stamp: Stamp::User, ..params }).unwrap()
 }
 
 /// An 802.3 frame over LLC and inactive CLNP, from A to B.

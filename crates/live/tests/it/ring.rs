@@ -1,9 +1,9 @@
 //! The ring and the kernel's filter, on a veth pair of our own.
 
-use crate::namespace::{INTERFACE, Namespaces};
+use crate::namespace::{INTERFACE, Namespaces, params};
 use crate::{A, B, C, frame};
 use live::clock;
-use live::port::{AfPacket, AfPacketParams, Port, Stamp, Wait};
+use live::port::{AfPacket, Port, Stamp, Wait};
 use live::tap::{Collection, Statistics, Tap, TapParams};
 use stack::station::{Frame, Transmission};
 use std::time::Duration;
@@ -13,15 +13,7 @@ use wire::filter::Filter;
 use wire::time::Instant;
 
 fn sender(namespace: &str) -> AfPacket {
-    AfPacket::open(&AfPacketParams {
-        interface: INTERFACE.into(),
-        namespace: Some(namespace.into()),
-        station: Some(A),
-        groups: Vec::new(),
-        wait: Wait::Block,
-        stamp: Stamp::Kernel,
-    })
-    .unwrap()
+    AfPacket::open(&params(namespace, A)).unwrap()
 }
 
 fn tap(namespace: &str, filter: &str) -> TapParams {

@@ -5,8 +5,8 @@
 mod namespace;
 
 use bytes::Bytes;
-use live::port::{AfPacket, AfPacketParams, Port as _, Stamp, Wait};
-use namespace::{INTERFACE, Namespaces};
+use live::port::{AfPacket, Port as _};
+use namespace::{INTERFACE, Namespaces, params};
 use stack::station::Frame;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, Command, Output, Stdio};
@@ -26,15 +26,7 @@ fn data(number: u32) -> Vec<u8> {
 }
 
 fn sender(namespace: &str) -> AfPacket {
-    AfPacket::open(&AfPacketParams {
-        interface: INTERFACE.into(),
-        namespace: Some(namespace.into()),
-        station: Some(A),
-        groups: Vec::new(),
-        wait: Wait::Block,
-        stamp: Stamp::Kernel,
-    })
-    .unwrap()
+    AfPacket::open(&params(namespace, A)).unwrap()
 }
 
 /// The program in a namespace.
