@@ -418,6 +418,18 @@ mod tests {
     }
 
     #[test]
+    fn silent_connections_are_kept_while_there_is_room() {
+        let open = |n: u8| frame(B, A, &[6, 0xD0, 0x0A, n, 0x0B, n, 0x40]);
+        let hour = 3_600_000;
+        let mut frames: Vec<(u64, Vec<u8>)> = (1..=3).map(|n| (0, open(n))).collect();
+        frames.push((0, frame(A, B, &[4, 0xF0, 0x0B, 1, 0x80, 0x55])));
+        // The fourth of four.
+        frames.push((hour, open(4)));
+        frames.push((hour, frame(B, A, &[4, 0x6F, 0x0A, 1, 1])));
+        assert_eq!(delays(&frames), [hour]);
+    }
+
+    #[test]
     fn memory_is_bounded_whatever_is_seen() {
         let mut acknowledgements = Acknowledgements::new(4);
         for reference in 1..1_000_u16 {

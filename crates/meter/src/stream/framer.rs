@@ -490,6 +490,9 @@ mod tests {
             let pieces = [Ok(&stream[..cut]), Ok(&stream[cut..])];
             assert_eq!(found(&pieces, false), ["Recognised", "4+0", "4+0"], "cut at {cut}");
         }
+        // Four octets that are a header, though of no length that there is.
+        let pieces = [Ok(&stream[..8]), Ok(&[3, 0, 0, 2][..])];
+        assert_eq!(found(&pieces, false), ["Recognised", "4+0", "LostStep"]);
         // Two octets that begin nothing, then a packet.
         let pieces = [Ok(&stream[..8]), Ok(&[9, 9][..]), Ok(&stream[..8])];
         assert_eq!(found(&pieces, false), ["Recognised", "4+0", "LostStep", "FoundStep", "4+0"]);

@@ -91,6 +91,20 @@ fn what_is_added_up_is_told_at_any_time() {
 }
 
 #[test]
+fn what_is_added_up_counts_in_the_classes_that_were_asked_for() {
+    let bounds_octets = [1, 6, 10, 20, 30, 40, 50, 60, 70];
+    let settings = Settings { bounds_octets, ..Settings::every(Duration::from_secs(1)) };
+    let mut meter = Meter::new(settings);
+    pass(&mut meter, 0, (1, 2), &[6, 0xE5, 0, 0, 0, 1, 0x40]);
+    pass(&mut meter, 10, (2, 1), &[6, 0xD3, 0, 1, 0, 2, 0x40]);
+    (0..3).for_each(|number| data(&mut meter, 20, number));
+    let sizes = meter.finish().measures.traffic.sizes;
+    // DTs of 6 octets, of which 1 is data and a TSDU; CR and CC have 7.
+    assert_eq!((sizes.classes[0].dt_tpdus, sizes.classes[0].tsdus), (3, 3));
+    assert_eq!((sizes.classes[1].tpdus, sizes.classes[2].tpdus), (3, 2));
+}
+
+#[test]
 fn a_connection_is_active_while_it_is_heard_or_its_window_is_closed() {
     let mut meter = opened();
     data(&mut meter, 20, 0);

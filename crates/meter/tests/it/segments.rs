@@ -221,6 +221,34 @@ fn copies_of_acknowledgements_are_told_on_ethernet_too() {
     assert_eq!((streams.segments, streams.copies, streams.again), (4, 1, 0));
 }
 
+/// DTs and lost and found steps of segments on Ethernet, one after the other.
+fn counted(segments: &[&[u8]]) -> (u64, u64, u64) {
+    let mut meter = Meter::new(Settings::every(Duration::from_secs(3_600)));
+    let mut sequence = 1_000;
+    for data in segments {
+        let frame = on_ethernet(sequence, data);
+        meter.observe(Instant::ZERO, Link::Ethernet, &frame, frame.len());
+        sequence += data.len() as u32;
+    }
+    let total = meter.finish();
+    let steps = |what| total.oddities.get(Class::Transport, what);
+    let (lost, found) = ("TPKT stream lost its step", "TPKT stream found its step");
+    (total.measures.table()[12].1, steps(lost), steps(found))
+}
+
+#[test]
+fn what_looks_like_a_packet_within_another_is_none() {
+    // A DT in two segments, the second of which looks like a whole packet.
+    let outer = [&packet(40)[..20], &packet(20)].concat();
+    let [first, inner] = [&outer[..20], &outer[20..]];
+    assert_eq!(counted(&[&packet(20), first, inner, &packet(20)]), (3, 0, 0));
+}
+
+#[test]
+fn a_packet_after_octets_that_are_none_says_that_the_step_was_found() {
+    assert_eq!(counted(&[&packet(20), &[9; 30], &packet(20), &packet(20)]), (3, 1, 1));
+}
+
 #[test]
 fn a_connection_that_ends_within_a_packet_or_is_reset_ends_abruptly() {
     // CR and CC of class 0, and the front of a DT.
