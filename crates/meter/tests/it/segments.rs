@@ -399,3 +399,20 @@ fn streams_side_by_side_are_told_apart() {
         assert_eq!(found, [(1, 5, 65), (2, 5, 115)], "{link:?}");
     }
 }
+
+#[test]
+fn what_was_remembered_of_a_forgotten_stream_is_not_taken_for_the_one_in_its_place() {
+    let mut meter = Meter::new(Settings::every(Duration::from_secs(3_600)));
+    let mut pass = |seconds: u64, port: u16, sequence: u32| {
+        let mut frame = on_ethernet(sequence, &packet(20));
+        frame[34..36].copy_from_slice(&port.to_be_bytes());
+        let at = Instant::from_nanos(seconds * 1_000 * MILLISECOND);
+        meter.observe(at, Link::Ethernet, &frame, frame.len());
+    };
+    (0..3).for_each(|place| pass(0, 1, 1_000 + 20 * place));
+    // Five minutes later another comes in its place, and stands where the first goes on.
+    pass(301, 2, 1_000);
+    pass(301, 1, 1_020);
+    let found: Vec<_> = meter.each_connection().map(|it| (it.ends[0].1, it.tpdus())).collect();
+    assert_eq!(found, [(2, 1), (1, 1)]);
+}
