@@ -15,8 +15,14 @@
 //! One clock that stamps for both taps has neither offset nor skew to itself: each difference is a transit,
 //! and its sign says which way.
 //!
-//! Assumed: the skew is constant while it is looked at, and below [`MOST_SKEW`]. Bias: where delays
-//! change in step with time, a skew is seen that is none; its bounds still hold.
+//! Where no straight line separates the ways, a clock changed its speed meanwhile, and [`wander`] tells
+//! what holds then. A stamp is rounded, and may be wrong by its step.
+//!
+//! Assumed: the skew is constant while it is looked at, unless readings say that it is not, and below
+//! [`MOST_SKEW`]. Bias: where delays change in step with time, a skew is seen that is none; its bounds
+//! still hold. A change of speed that is too small to be seen makes them too narrow.
+
+mod wander;
 
 use std::collections::BTreeMap;
 
@@ -64,13 +70,30 @@ pub struct Way {
     pub most_ns: i64,
 }
 
+/// What the difference of two clocks did while it was looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Course {
+    /// Nothing speaks against a skew that stays the same.
+    Steady,
+    /// The skew changed, and was below [`MOST_SKEW`]: offsets are told from the readings around each.
+    Changing,
+    /// Not even that explains the readings: a clock was set, or copies were matched wrongly. No
+    /// offset and no transit is told.
+    Broken {
+        /// The first reading that those before it rule out, by the near clock.
+        near_ns: u64,
+    },
+}
+
 /// How two clocks stand to each other, and what follows for the transits.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Clocks {
     /// The far clock less the near one in the middle of what was seen, in nanoseconds; nothing where
     /// TPDUs went one way only.
     pub offset_ns: Option<Bounded>,
-    /// By how much the far clock runs faster, in parts of one.
+    /// What became of that meanwhile.
+    pub course: Course,
+    /// By how much the far clock runs faster, in parts of one; on the average, where that changed.
     pub skew: Option<Bounded>,
     /// By how much a transit may be wrong at the most, in nanoseconds: up one way and down the other.
     pub error_ns: Option<f64>,
@@ -83,35 +106,55 @@ pub struct Clocks {
 }
 
 impl Clocks {
-    /// From readings in the order of the near clock; nothing where there are none.
+    /// From readings in the order of the near clock, whose stamps and those of the far one are rounded
+    /// to steps of no more than this; nothing where there are none.
     #[must_use]
-    pub fn of(readings: &[Reading]) -> Option<Self> {
+    pub fn of(readings: &[Reading], step_ns: u64) -> Option<Self> {
         let (first, last) = (readings.first()?, readings.last()?);
         let middle = first.near_ns.midpoint(last.near_ns);
-        let base = first.difference_ns;
+        let base = first.difference_ns as f64;
         let sides = Sides::of(readings);
-        let mut ways: [Vec<Point>; 2] = [Vec::new(), Vec::new()];
+        let mut points = Vec::with_capacity(readings.len());
         let mut unplaced = 0;
         for reading in readings {
             let Some(is_back) = sides.is_back(reading.ends) else {
                 unplaced += 1;
                 continue;
             };
-            ways[usize::from(is_back)].push(Point {
+            points.push(Point {
                 seconds: (reading.near_ns.cast_signed() - middle.cast_signed()) as f64 / 1e9,
-                nanos: (reading.difference_ns - base) as f64,
+                nanos: (reading.difference_ns - first.difference_ns) as f64,
+                is_back,
             });
         }
-        let corridor = Corridor { there: &ways[0], back: &ways[1] };
-        let Some(skew) = corridor.slope() else {
-            return Some(Self {
-                offset_ns: None,
-                skew: None,
-                error_ns: None,
-                unplaced,
-                ways: ways.map(|way| beyond_the_fastest(&way)),
-            });
+        let way =
+            |is_back| points.iter().filter(|point| point.is_back == is_back).copied().collect();
+        let ways: [Vec<Point>; 2] = [way(false), way(true)];
+        let corridor = Corridor { there: &ways[0], back: &ways[1], step_ns: step_ns as f64 };
+        let half = (last.near_ns - first.near_ns) as f64 / 2e9;
+        let clocks = match corridor.slope() {
+            None => Self::one_way(&ways),
+            Some(skew) if corridor.width(skew.value) >= 0.0 => Self::steady(&corridor, skew, half),
+            Some(_) => Self::changing(&points, step_ns as f64, middle),
         };
+        let offset_ns = clocks.offset_ns.map(|Bounded { value, least, most }| {
+            let [value, least, most] = [value, least, most].map(|nanos| nanos + base);
+            Bounded { value, least, most }
+        });
+        Some(Self { offset_ns, unplaced, ..clocks })
+    }
+
+    fn untold(course: Course, ways: [Option<Way>; 2]) -> Self {
+        Self { offset_ns: None, course, skew: None, error_ns: None, unplaced: 0, ways }
+    }
+
+    /// Nothing went the other way.
+    fn one_way(ways: &[Vec<Point>; 2]) -> Self {
+        Self::untold(Course::Steady, ways.each_ref().map(|way| beyond_the_fastest(way)))
+    }
+
+    /// The skew is the same for half of the time from the middle on, and before.
+    fn steady(corridor: &Corridor<'_>, skew: Bounded, half: f64) -> Self {
         let offset = corridor.offset(skew, 0.0);
         let of = |points: &[Point], sign: f64| {
             let at =
@@ -119,28 +162,51 @@ impl Clocks {
             Way::of(points.iter().map(at).collect())
         };
         // Bounds are widest at one of the ends.
-        let half = (last.near_ns - first.near_ns) as f64 / 2e9;
         let error_at = |seconds| {
             let Bounded { value, least, most } = corridor.offset(skew, seconds);
             (most - value).max(value - least)
         };
         let error_ns = [-half, 0.0, half].map(error_at).into_iter().fold(0.0, f64::max);
-        let moved = |value: f64| value + base as f64;
-        Some(Self {
-            offset_ns: Some(Bounded {
-                value: moved(offset.value),
-                least: moved(offset.least),
-                most: moved(offset.most),
-            }),
-            skew: Some(Bounded {
-                value: skew.value / 1e9,
-                least: skew.least / 1e9,
-                most: skew.most / 1e9,
-            }),
+        Self {
+            offset_ns: Some(offset),
+            skew: Some(skew.over(1e9)),
             error_ns: Some(error_ns),
-            unplaced,
-            ways: [of(&ways[0], 1.0), of(&ways[1], -1.0)],
-        })
+            ways: [of(corridor.there, 1.0), of(corridor.back, -1.0)],
+            ..Self::untold(Course::Steady, [None; 2])
+        }
+    }
+
+    /// The skew changes.
+    fn changing(points: &[Point], step_ns: f64, middle: u64) -> Self {
+        let offsets = match wander::offsets(points, MOST_SKEW * 1e9, step_ns) {
+            Ok(offsets) => offsets,
+            Err(seconds) => {
+                let near_ns = middle.saturating_add_signed((seconds * 1e9) as i64);
+                return Self::untold(Course::Broken { near_ns }, [None; 2]);
+            }
+        };
+        let of = |is_back: bool| {
+            let both = points.iter().zip(&offsets).filter(|(point, _)| point.is_back == is_back);
+            let transit = |(point, offset): (&Point, &Bounded)| (point.nanos - offset.value).abs();
+            Way::of(both.map(transit).collect())
+        };
+        let error = |offset: &Bounded| offset.most - offset.value;
+        let at_middle = points.partition_point(|point| point.seconds < 0.0);
+        Self {
+            offset_ns: offsets.get(at_middle).copied(),
+            skew: wander::average_skew(points, &offsets).map(|skew| skew.over(1e9)),
+            error_ns: offsets.iter().map(error).max_by(f64::total_cmp),
+            ways: [of(false), of(true)],
+            ..Self::untold(Course::Changing, [None; 2])
+        }
+    }
+}
+
+impl Bounded {
+    fn over(self, divisor: f64) -> Self {
+        let Self { value, least, most } = self;
+        let [value, least, most] = [value, least, most].map(|part| part / divisor);
+        Self { value, least, most }
     }
 }
 
@@ -155,7 +221,8 @@ impl Clocks {
         let none = Some(Bounded { value: 0.0, least: 0.0, most: 0.0 });
         let ways = ways.map(Way::of);
         let is_none = ways == [None; 2];
-        let clocks = Self { offset_ns: none, skew: none, error_ns: Some(0.0), unplaced: 0, ways };
+        let clocks = Self::untold(Course::Steady, ways);
+        let clocks = Self { offset_ns: none, skew: none, error_ns: Some(0.0), ..clocks };
         (!is_none).then_some(clocks)
     }
 }
@@ -165,6 +232,8 @@ impl Clocks {
 struct Point {
     seconds: f64,
     nanos: f64,
+    /// Whether it is of a TPDU that passed the far tap first.
+    is_back: bool,
 }
 
 /// Which hosts are at which tap.
@@ -212,6 +281,8 @@ impl Sides {
 struct Corridor<'a> {
     there: &'a [Point],
     back: &'a [Point],
+    /// By how much stamps may be rounded.
+    step_ns: f64,
 }
 
 impl Corridor<'_> {
@@ -221,7 +292,7 @@ impl Corridor<'_> {
         let standing = |point: &Point| point.nanos - slope * (point.seconds - seconds);
         let least = self.back.iter().map(standing).fold(f64::NEG_INFINITY, f64::max);
         let most = self.there.iter().map(standing).fold(f64::INFINITY, f64::min);
-        (least, most)
+        (least - self.step_ns, most + self.step_ns)
     }
 
     fn width(&self, slope: f64) -> f64 {

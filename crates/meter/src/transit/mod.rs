@@ -143,6 +143,8 @@ pub struct Transit {
     leanings: BTreeMap<[u32; 2], i8>,
     matching: Matching,
     pairs: Vec<Pair>,
+    /// Stamps of both taps are multiples of this or less.
+    step_ns: u64,
     /// What each tap sees of TCP streams.
     streams: [Located; 2],
 }
@@ -178,8 +180,14 @@ impl Transit {
                 beyond: 0,
             },
             pairs: Vec::new(),
+            step_ns: 1,
             streams: [0, 1].map(|_| Located::new(limits.waiting.min(STREAMS))),
         }
+    }
+
+    /// Takes notice that stamps of a tap are rounded to such steps; else it is to nanoseconds.
+    pub fn stamps_are_rounded(&mut self, step_ns: u64) {
+        self.step_ns = self.step_ns.max(step_ns);
     }
 
     /// Takes notice of a frame at a tap. Of two clocks each tap's frames come in the order of its own;
@@ -375,7 +383,7 @@ impl Transit {
             })
             .collect();
         let clocks = match self.stamps {
-            Stamps::TwoClocks => Clocks::of(&readings),
+            Stamps::TwoClocks => Clocks::of(&readings, self.step_ns),
             Stamps::OneClock { .. } => Clocks::of_one(&readings),
         };
         Found { matching: self.matching, clocks }

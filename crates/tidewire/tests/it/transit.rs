@@ -58,6 +58,7 @@ fn two_captures_tell_the_clocks_apart_and_how_long_tpdus_take_each_way() {
     assert_eq!((&found["type"], &end["type"]), (&"transit".into(), &"end".into()));
     assert_eq!(found["tpdus"], serde_json::json!([4_000, 3_960]));
     let number = |value: &serde_json::Value| value.as_f64().unwrap();
+    assert_eq!((&found["course"], &found["one_clock"]), (&"steady".into(), &false.into()));
     assert_eq!(number(&found["offset_ns"]["value"]), 3e6);
     assert_eq!(number(&found["skew"]["value"]), 0.0);
     // Half of the least round trip, and what a skew could add that cannot be ruled out.
@@ -76,6 +77,27 @@ fn two_captures_tell_the_clocks_apart_and_how_long_tpdus_take_each_way() {
 
     let text = stdout(&run(&["watch", "-r", near, "--far", far]));
     assert!(text.contains("near to far") && text.contains("The far clock is 3"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+}
+
+#[test]
+fn a_clock_that_is_set_in_the_middle_is_said_and_no_transit_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let [near, far] = ["near.pcapng", "far.pcapng"].map(|name| folder.path().join(name));
+    let trace: Vec<Passage> = trace(origin()).into_iter().take(1_000).collect();
+    let set = trace[500].at;
+    write(&near, trace.iter().map(|passage| (passage.at, passage)).collect());
+    let ahead = |at| if at < set { AHEAD } else { AHEAD + Duration::from_secs(100) };
+    write(&far, trace.iter().map(|passage| (passage.at + ahead(passage.at), passage)).collect());
+    let [near, far] = [&near, &far].map(|path| path.to_str().unwrap());
+    let output = run(&["watch", "-r", near, "--far", far, "--json"]);
+    let found = &records(&output)[0];
+    assert_eq!((&found["course"], found["there"].is_null()), (&"broken".into(), true), "{found}");
+    let (at, set) = (found["broken_at_ns"].as_u64().unwrap(), set.as_nanos());
+    assert!((set..set + 10_000_000_000).contains(&at), "{at} {set}");
+    let text = stdout(&run(&["watch", "-r", near, "--far", far]));
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("a clock was set") && !words.contains("one-way transit"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
 }
 

@@ -47,6 +47,7 @@ pub(super) fn run(watch: &Watch, listen: Option<Span>, output: &Output) -> anyho
     }
     let mut transit = Transit::new(stamps, Limits::USUAL);
     let clock_was_set = pair.pass(&mut transit, listen);
+    pair.taps.iter().for_each(|source| transit.stamps_are_rounded(source.step_ns()));
     let taps = Taps {
         names: pair.taps.each_ref().map(|source| source.name.clone()),
         dropped: pair.taps.each_mut().map(Source::dropped),

@@ -163,6 +163,17 @@ impl Source {
         }
     }
 
+    /// The step to which its stamps are rounded, in nanoseconds.
+    pub(super) fn step_ns(&self) -> u64 {
+        match &self.from {
+            From::Port(_) => 1,
+            From::Capture(capture) | From::Pipe(capture, ..) => {
+                let steps = capture.interfaces().iter().map(|of| of.resolution.nanos(1));
+                steps.max().unwrap_or(1)
+            }
+        }
+    }
+
     /// What was lost where frames were collected, where anybody counted.
     pub(super) fn dropped(&mut self) -> Option<u64> {
         match &mut self.from {

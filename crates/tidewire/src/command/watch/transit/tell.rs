@@ -1,14 +1,15 @@
 //! What is told of two taps: how many TPDUs were matched, how long they took, and how sure that is.
 
-use crate::interrupt;
 use crate::output::Output;
 use crate::paragraph::wrapped;
 use crate::quantity::significant;
 use crate::table::{Align, Table};
-use meter::transit::clock::{Bounded, Clocks, Way};
+use crate::{calendar, interrupt};
+use meter::transit::clock::{Bounded, Clocks, Course, MOST_SKEW, Way};
 use meter::transit::{Found, Matching};
 use serde_json::{Value, json};
 use std::io;
+use wire::time::Instant;
 
 /// What the taps were, near and far.
 pub(super) struct Taps {
@@ -41,10 +42,10 @@ pub(super) fn tell(
         return Ok(());
     }
     output.line(counts(taps, matching))?;
-    if let Some(clocks) = clocks {
-        output.line(format_args!("\n{}\n", ways(clocks)))?;
-    } else {
-        output.line("\nno TPDU was seen at both taps")?;
+    match clocks {
+        Some(clocks) if clocks.ways == [None; 2] => output.line("")?,
+        Some(clocks) => output.line(format_args!("\n{}\n", ways(clocks)))?,
+        None => output.line("\nno TPDU was seen at both taps")?,
     }
     let of_clocks = clocks.iter().flat_map(|clocks| sentences(taps, clocks));
     for sentence in of_clocks.chain(losses(taps)) {
@@ -104,34 +105,10 @@ fn sentences(taps: &Taps, clocks: &Clocks) -> Vec<String> {
     if let Some(times) = taps.clock_was_set {
         return of_one_clock(times);
     }
-    let mut sentences = Vec::new();
-    let ms = |nanos: f64| significant(nanos / 1e6, 4);
-    match (clocks.offset_ns, clocks.skew, clocks.error_ns) {
-        (Some(offset), Some(skew), Some(error)) => {
-            let parts = |skew: f64| significant(skew * 1e6, 3);
-            sentences.push(format!(
-                "The far clock is {} ms ahead ({} to {}) in the middle of the capture and {} in a \
-                 million faster ({} to {}).",
-                ms(offset.value),
-                ms(offset.least),
-                ms(offset.most),
-                parts(skew.value),
-                parts(skew.least),
-                parts(skew.most)
-            ));
-            sentences.push(format!(
-                "Each transit may be wrong by {} ms: all of one way longer and all of the other \
-                 shorter by as much. The sum of both ways is not. The middle is right where the \
-                 fastest TPDU took as long both ways; readings alone cannot tell.",
-                ms(error)
-            ));
-        }
-        _ => sentences.push(
-            "TPDUs went one way only, so the clocks cannot be compared: times are what each took \
-             longer than the fastest."
-                .to_owned(),
-        ),
-    }
+    let mut sentences = match clocks.course {
+        Course::Broken { near_ns } => vec![of_broken(near_ns)],
+        Course::Steady | Course::Changing => of_two_clocks(clocks),
+    };
     if clocks.unplaced > 0 {
         sentences.push(format!(
             "{} TPDUs are left out: nothing went the other way, so it cannot be told which tap they \
@@ -140,6 +117,55 @@ fn sentences(taps: &Taps, clocks: &Clocks) -> Vec<String> {
         ));
     }
     sentences
+}
+
+fn of_two_clocks(clocks: &Clocks) -> Vec<String> {
+    let ms = |nanos: f64| significant(nanos / 1e6, 4);
+    let parts = |skew: f64| significant(skew * 1e6, 3);
+    let (Some(offset), Some(skew), Some(error)) = (clocks.offset_ns, clocks.skew, clocks.error_ns)
+    else {
+        return vec![
+            "TPDUs went one way only, so the clocks cannot be compared: times are what each took \
+             longer than the fastest."
+                .to_owned(),
+        ];
+    };
+    let is_steady = clocks.course == Course::Steady;
+    let on_average = if is_steady { "" } else { "on the average " };
+    let mut sentences = vec![format!(
+        "The far clock is {} ms ahead ({} to {}) in the middle of the capture and {on_average}{} in \
+         a million faster ({} to {}).",
+        ms(offset.value),
+        ms(offset.least),
+        ms(offset.most),
+        parts(skew.value),
+        parts(skew.least),
+        parts(skew.most)
+    )];
+    if !is_steady {
+        sentences.push(
+            "Its speed changed meanwhile, against that of the near one: each transit is told by the \
+             readings around it, which bound the offset less narrowly than a steady clock does."
+                .to_owned(),
+        );
+    }
+    sentences.push(format!(
+        "Each transit may be wrong by {} ms: all of one way longer and all of the other shorter by \
+         as much. The sum of both ways is not. The middle is right where the fastest TPDU took as \
+         long both ways; readings alone cannot tell.",
+        ms(error)
+    ));
+    sentences
+}
+
+fn of_broken(near_ns: u64) -> String {
+    let at = calendar::rfc_3339(Instant::from_nanos(near_ns));
+    format!(
+        "No offset that drifts by less than {} in a million explains the times: a clock was set, or \
+         copies were taken for others, shortly before {at} by the near clock. Cut both captures \
+         there, and compare the parts.",
+        significant(MOST_SKEW * 1e6, 3)
+    )
 }
 
 fn of_one_clock(times: u64) -> Vec<String> {
@@ -185,11 +211,18 @@ fn record(taps: &Taps, matching: &Matching, clocks: Option<&Clocks>) -> Value {
             })
         })
     };
+    let (course, broken_at) = match clocks.map(|clocks| clocks.course) {
+        None => (None, None),
+        Some(Course::Steady) => (Some("steady"), None),
+        Some(Course::Changing) => (Some("changing"), None),
+        Some(Course::Broken { near_ns }) => (Some("broken"), Some(near_ns)),
+    };
     json!({
         "type": "transit", "taps": names, "tpdus": tpdus, "matched": matched, "unmatched": unmatched,
         "ambiguous": ambiguous, "recut": recut, "beyond": beyond, "dropped_by_kernel": dropped,
         "one_clock": clock_was_set.is_some(), "clock_was_set": clock_was_set,
         "unplaced": clocks.map_or(0, |clocks| clocks.unplaced),
+        "course": course, "broken_at_ns": broken_at,
         "offset_ns": bounded(clocks.and_then(|clocks| clocks.offset_ns)),
         "skew": bounded(clocks.and_then(|clocks| clocks.skew)),
         "error_ns": clocks.and_then(|clocks| clocks.error_ns),
