@@ -16,7 +16,7 @@ use meter::transit::{Limits, Stamps, Tap, Transit};
 use std::path::Path;
 use tap::Source;
 use tell::{Taps, tell};
-use wire::time::Instant;
+use wire::time::{Instant, nanos};
 
 /// What takes longer from port to port is not matched.
 const LONGEST: Duration = Duration::from_secs(10);
@@ -32,10 +32,12 @@ pub(super) fn run(watch: &Watch, listen: Option<Span>, output: &Output) -> anyho
     check(watch)?;
     interrupt::install()?;
     let [near, far] = sources(watch, output)?;
+    let has_one_clock = near.is_port() && far.is_port();
     let mut pair = Pair {
-        has_one_clock: near.is_port() && far.is_port(),
+        has_one_clock,
         is_live: near.is_port(),
         taps: [near, far],
+        span: (if has_one_clock { wall() } else { Instant::ZERO }, Instant::MAX),
     };
     let stamps = match pair.has_one_clock {
         true => Stamps::OneClock { longest: LONGEST },
@@ -120,6 +122,8 @@ struct Pair {
     taps: [Source; 2],
     has_one_clock: bool,
     is_live: bool,
+    /// Of one clock: from when to when both taps were listened to.
+    span: (Instant, Instant),
 }
 
 impl Pair {
@@ -135,12 +139,15 @@ impl Pair {
             let is_enough = interrupt::requested() || end.is_some_and(|end| now >= end);
             if !is_over && (is_enough || is_alone) {
                 is_over = true;
+                if self.has_one_clock {
+                    self.span.1 = wall();
+                }
                 self.taps.iter_mut().for_each(Source::stop);
             }
             steps.look(now);
             self.taps.iter_mut().for_each(|source| source.look(Instant::ZERO));
             if let Some(tap) = self.due() {
-                self.taps[tap as usize].hand_over(tap, transit);
+                self.taps[tap as usize].hand_over(tap, self.span, transit);
             } else if self.taps.iter().all(|source| source.is_over) {
                 return steps.times;
             } else if let Some(silent) = self.taps.iter_mut().find(|source| source.is_silent()) {
@@ -163,6 +170,11 @@ impl Pair {
             (None, None) => None,
         }
     }
+}
+
+/// The time of day.
+fn wall() -> Instant {
+    Instant::from_nanos(nanos(clock::wall()))
 }
 
 /// Whether the wall clock, by which the kernel stamps, is set.

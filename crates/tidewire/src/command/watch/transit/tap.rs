@@ -125,7 +125,7 @@ impl Source {
         if !self.is_silent() {
             return;
         }
-        let before = Instant::from_nanos(nanos(clock::wall())).saturating_sub(LAG);
+        let before = super::wall().saturating_sub(LAG);
         match read(&mut self.from, self.is_stopped, until) {
             Ok(Read::Frame(Record { at, link, octets, original_octets, .. })) => {
                 if !self.filter.matches(link, octets, original_octets) {
@@ -146,10 +146,17 @@ impl Source {
         }
     }
 
-    /// Shows its next frame.
-    pub(super) fn hand_over(&mut self, tap: Tap, transit: &mut Transit) {
+    /// Shows its next frame, if it is of this span.
+    pub(super) fn hand_over(
+        &mut self,
+        tap: Tap,
+        (begin, end): (Instant, Instant),
+        transit: &mut Transit,
+    ) {
         let Frame { at, link, octets, original_octets } = &self.next;
-        transit.observe(tap, *at, *link, octets, *original_octets);
+        if begin <= *at && *at <= end {
+            transit.observe(tap, *at, *link, octets, *original_octets);
+        }
         self.is_there = false;
     }
 
