@@ -1,13 +1,16 @@
 //! `watch` on both sides of a relay at once: the transits it tells are what the relay's log says.
 
 use crate::relay::line;
+use crate::watch::data;
 use crate::wires::{Namespaces, result, serving, session};
 use crate::{check_code, interrupt, records, run, stderr, stdout};
+use live::port::{AfPacket, AfPacketParams, Port as _, Stamp, Wait};
 use serde_json::Value;
+use stack::station::Frame;
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::{Child, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 const DELAY_NS: i64 = 5_000_000;
 /// Two readings of two clocks of one host are so far apart at the most: of the relay's log, or of a
@@ -122,6 +125,40 @@ fn transits_through_a_relay_are_what_its_log_says_by_one_clock_and_within_bounds
          to {latest}, back {} ns at least; by two clocks 0 lies within {least} and {most} ns",
         one["tpdus"][0], there["min_ns"], there["max_ns"], back["min_ns"]
     );
+}
+
+#[test]
+fn what_the_kernel_dropped_at_a_tap_is_told_and_not_taken_for_a_loss_between_the_taps() {
+    let Some((left, _right)) = line() else { return };
+    let arguments = ["watch", "-i", "w0", "--far-interface", "w1", "-t", "4 s", "--json"];
+    let watch = listening(&left, &arguments, None);
+    let signal = |name: &str| {
+        let status = Command::new("kill").args([name, &watch.id().to_string()]).status();
+        assert!(status.unwrap().success());
+    };
+    // While it stands still more passes the near tap than the 16 MB that the kernel keeps for it.
+    signal("-STOP");
+    let params = AfPacketParams {
+        interface: "w0".to_owned(),
+        namespace: Some(left.names[0].clone()),
+        station: None,
+        groups: Vec::new(),
+        wait: Wait::Block,
+        stamp: Stamp::User,
+    };
+    let mut port = AfPacket::open(&params).unwrap();
+    let mut frame = data(0);
+    frame.resize(1_500, 0);
+    let frame = Frame::new(frame.into());
+    let sent = (0..20_000).filter(|_| port.send(&frame).is_ok()).count() as i64;
+    signal("-CONT");
+    let output = watch.wait_with_output().unwrap();
+    check_code(&output, 4);
+    let found = transit(&output);
+    let [near, far] = [0, 1].map(|tap| number(&found["dropped_by_kernel"][tap]));
+    assert!(near > 0 && far == 0, "{found}");
+    assert_eq!((number(&found["tpdus"][0]) + near, number(&found["tpdus"][1])), (sent, 0));
+    println!("seen: {near} of {sent} frames dropped at the near tap");
 }
 
 #[test]
