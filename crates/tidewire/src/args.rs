@@ -354,11 +354,10 @@ pub(crate) struct Serve {
 }
 
 /// What `watch` does not do where it tells transits.
-const NOT_OF_TRANSITS: [&str; 17] = [
+const NOT_OF_TRANSITS: [&str; 16] = [
     "screen",
     "metrics",
     "follow",
-    "measure",
     "report",
     "sample",
     "intervals",

@@ -109,6 +109,21 @@ pub struct Limits {
     pub pairs: usize,
 }
 
+impl Matching {
+    /// What came since an earlier count.
+    fn since(&self, before: &Self) -> Self {
+        let both = |now: [u64; 2], then: [u64; 2]| [now[0] - then[0], now[1] - then[1]];
+        Self {
+            tpdus: both(self.tpdus, before.tpdus),
+            matched: self.matched - before.matched,
+            unmatched: both(self.unmatched, before.unmatched),
+            ambiguous: both(self.ambiguous, before.ambiguous),
+            recut: both(self.recut, before.recut),
+            beyond: self.beyond - before.beyond,
+        }
+    }
+}
+
 impl Limits {
     /// A quarter of a million TPDUs that wait, a million pairs: less than 100 MB.
     pub const USUAL: Self = Self { waiting: 1 << 18, pairs: 1 << 20 };
@@ -143,6 +158,8 @@ pub struct Transit {
     leanings: BTreeMap<[u32; 2], i8>,
     matching: Matching,
     pairs: Vec<Pair>,
+    /// What was known when an interval was taken last, and the pairs since, where any was.
+    taken: Option<(Matching, Vec<Pair>)>,
     /// Stamps of both taps are multiples of this or less.
     step_ns: u64,
     /// What each tap sees of TCP streams.
@@ -180,6 +197,7 @@ impl Transit {
                 beyond: 0,
             },
             pairs: Vec::new(),
+            taken: None,
             step_ns: 1,
             streams: [0, 1].map(|_| Located::new(limits.waiting.min(STREAMS))),
         }
@@ -341,11 +359,17 @@ impl Transit {
         for (Seen { at: near, .. }, Seen { at: far, .. }) in near.into_iter().zip(far) {
             let difference_ns = far.as_nanos().cast_signed() - near.as_nanos().cast_signed();
             self.lean(name.ends, difference_ns);
+            let pair = Pair { ends: name.ends, near, difference_ns };
+            if let Some((_, recent)) = &mut self.taken
+                && recent.len() < self.limits.pairs
+            {
+                recent.push(pair);
+            }
             if self.pairs.len() >= self.limits.pairs {
                 self.matching.beyond += 1;
                 continue;
             }
-            self.pairs.push(Pair { ends: name.ends, near, difference_ns });
+            self.pairs.push(pair);
         }
     }
 
@@ -372,21 +396,39 @@ impl Transit {
         while let Some((_, oldest)) = self.order.pop_first() {
             self.settle(&oldest);
         }
-        self.pairs.sort_by_key(|pair| pair.near);
-        let readings: Vec<Reading> = self
-            .pairs
-            .iter()
-            .map(|pair| Reading {
-                near_ns: pair.near.as_nanos(),
-                difference_ns: pair.difference_ns,
-                ends: pair.ends,
-            })
-            .collect();
-        let clocks = match self.stamps {
+        let pairs = core::mem::take(&mut self.pairs);
+        let clocks = self.clocks(pairs);
+        Found { matching: self.matching, clocks }
+    }
+
+    /// Takes notice that it is at least so late by the one clock that stamps.
+    pub fn advance(&mut self, now: Instant) {
+        if let Stamps::OneClock { longest } = self.stamps {
+            self.settle_older(now.saturating_sub(longest));
+        }
+    }
+
+    /// What was settled since this was asked last, of one clock; the first time nothing. What was not
+    /// seen again at the other tap is settled once it is too old.
+    pub fn take_interval(&mut self) -> Found {
+        let (before, recent) =
+            self.taken.replace((self.matching, Vec::new())).unwrap_or((self.matching, Vec::new()));
+        Found { matching: self.matching.since(&before), clocks: self.clocks(recent) }
+    }
+
+    /// What pairs tell.
+    fn clocks(&self, mut pairs: Vec<Pair>) -> Option<Clocks> {
+        pairs.sort_by_key(|pair| pair.near);
+        let reading = |pair: &Pair| Reading {
+            near_ns: pair.near.as_nanos(),
+            difference_ns: pair.difference_ns,
+            ends: pair.ends,
+        };
+        let readings: Vec<Reading> = pairs.iter().map(reading).collect();
+        match self.stamps {
             Stamps::TwoClocks => Clocks::of(&readings, self.step_ns),
             Stamps::OneClock { .. } => Clocks::of_one(&readings),
-        };
-        Found { matching: self.matching, clocks }
+        }
     }
 }
 

@@ -369,3 +369,31 @@ fn a_clock_that_is_set_gives_no_transits_and_the_time() {
     // The first TPDU back after 60 s tells.
     assert!((60_000_000_000..60_020_000_000).contains(&near_ns), "{near_ns}");
 }
+
+#[test]
+fn intervals_tell_what_was_settled_in_each_and_the_whole_tells_all() {
+    let longest = Duration::from_nanos(5_000);
+    let mut transit = Transit::new(Stamps::OneClock { longest }, Limits::USUAL);
+    let see = |transit: &mut Transit, tap, number, nanos| {
+        let at = Instant::from_nanos(nanos);
+        transit.observe(tap, at, Link::Ethernet, &frame(1, 2, number), 60);
+    };
+    assert_eq!(transit.take_interval().matching, Matching::default());
+    see(&mut transit, Near, 0, 10_000);
+    see(&mut transit, Far, 0, 10_100);
+    // Seen before the end of the interval, and at the far tap after it; and one that never arrives.
+    see(&mut transit, Near, 1, 10_900);
+    see(&mut transit, Near, 2, 10_950);
+    let first = transit.take_interval();
+    assert_eq!((first.matching.matched, first.matching.tpdus), (1, [3, 1]));
+    assert_eq!(first.clocks.unwrap().ways[0].unwrap().most_ns, 100);
+    see(&mut transit, Far, 1, 11_400);
+    transit.advance(Instant::from_nanos(17_000));
+    let second = transit.take_interval();
+    assert_eq!((second.matching.matched, second.matching.unmatched), (1, [1, 0]));
+    assert_eq!(second.clocks.unwrap().ways[0].unwrap().least_ns, 500);
+    assert_eq!(transit.take_interval().clocks, None);
+    let all = transit.finish();
+    assert_eq!((all.matching.matched, all.matching.tpdus), (2, [3, 2]));
+    assert_eq!(all.clocks.unwrap().ways[0].unwrap().mean_ns, 300);
+}

@@ -21,7 +21,7 @@ use wire::time::Instant;
 use wire::units::BitRate;
 
 /// The measurement interval, unless another is asked for.
-const MEASURE: Duration = Duration::from_secs(10);
+pub(super) const MEASURE: Duration = Duration::from_secs(10);
 /// How long a wait lasts before somebody looks up.
 const LOOK_UP: Duration = Duration::from_millis(100);
 

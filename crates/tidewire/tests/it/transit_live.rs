@@ -74,7 +74,7 @@ fn transits_through_a_relay_are_what_its_log_says_by_one_clock_and_within_bounds
     let mut told = BufReader::new(relay.stdout.take().unwrap()).lines();
     assert!(told.next().unwrap().unwrap().contains("relaying"));
 
-    let both = ["watch", "-i", "w0", "--far-interface", "w1", "--json"];
+    let both = ["watch", "-i", "w0", "--far-interface", "w1", "--measure", "200 ms", "--json"];
     let by_one_clock = listening(&left, &both, None);
     let mut far = listening(&left, &["capture", "-i", "w1"], None);
     let pipe = ["watch", "-i", "w0", "--far", "-", "--json"];
@@ -89,7 +89,8 @@ fn transits_through_a_relay_are_what_its_log_says_by_one_clock_and_within_bounds
     assert_eq!(result(&output)["exact"], true);
     session(child, lines);
     // Whoever is behind the pipe ends with what comes through it.
-    let [one, two] = [by_one_clock, by_two_clocks].map(interrupted).map(|output| transit(&output));
+    let told = [by_one_clock, by_two_clocks].map(interrupted);
+    let [one, two] = told.each_ref().map(transit);
     interrupt(far.id());
     far.wait().unwrap();
     interrupt(relay.id());
@@ -98,6 +99,10 @@ fn transits_through_a_relay_are_what_its_log_says_by_one_clock_and_within_bounds
     check_sums(&one);
     check_sums(&two);
     assert_eq!((&one["one_clock"], &two["one_clock"]), (&true.into(), &false.into()));
+    let told = records(&told[0]);
+    let intervals = || told.iter().filter(|record| record["type"] == "transit-interval");
+    let sum: i64 = intervals().map(|interval| number(&interval["matched"])).sum();
+    assert_eq!((sum, intervals().count() > 1), (number(&one["matched"]), true));
     assert_eq!(one["dropped_by_kernel"], serde_json::json!([0, 0]));
     let deeds = deeds(&log);
     let late = |deed: &Value| number(&deed["late_ns"]);
@@ -168,6 +173,7 @@ fn two_ports_are_two_taps_and_a_capture_of_the_past_is_none() {
         (&["watch", "-i", "lo", "--far-interface", "lo"][..], 2, "one port is one tap"),
         (&past, 2, "does not pass lo now"),
         (&["watch", "-r", "a", "--far-interface", "lo"], 2, "goes with --interface"),
+        (&["watch", "-r", "a", "--far", "b", "--measure", "1 s"], 2, "at the end"),
         (&["watch", "-r", "-", "--far", "-"], 2, "standard input is one capture"),
         (&["watch", "-r", "a", "--far", "b", "--csv", "c"], 2, "cannot be used with"),
         (&["watch", "-i", "no-such", "--far-interface", "lo"], 1, "no-such"),

@@ -1,18 +1,22 @@
 //! One-way transits between two taps of the same traffic: two captures, two ports of this host, or a
 //! port and a capture that comes in while it is made.
 
+mod rows;
 mod tap;
 mod tell;
 
 use super::live_port::Port;
 use crate::args::Watch;
+use crate::command::measuring::MEASURE;
 use crate::exit::{Exit, Failure};
-use crate::interrupt;
 use crate::output::Output;
+use crate::{interrupt, quantity};
 use bench::scenario::Span;
 use core::time::Duration;
 use live::clock::{self, Correlation};
 use meter::transit::{Limits, Stamps, Tap, Transit};
+use rows::Rows;
+use std::io;
 use std::path::Path;
 use tap::Source;
 use tell::{Taps, tell};
@@ -48,7 +52,15 @@ pub(super) fn run(watch: &Watch, listen: Option<Span>, output: &Output) -> anyho
         output.remark(format_args!("listening on {near}, and {far} is far; Ctrl-C ends it"));
     }
     let mut transit = Transit::new(stamps, Limits::USUAL);
-    let clock_was_set = pair.pass(&mut transit, listen);
+    let mut rows = match pair.has_one_clock {
+        true => Some(Rows::begin(interval(watch)?, pair.span.0, &mut transit, output)?),
+        false => None,
+    };
+    let clock_was_set = pair.pass(&mut transit, listen, rows.as_mut())?;
+    if let Some(rows) = &mut rows {
+        rows.finish(pair.span.1, &mut transit)?;
+        output.line("")?;
+    }
     pair.taps.iter().for_each(|source| transit.stamps_are_rounded(source.step_ns()));
     let taps = Taps {
         names: pair.taps.each_ref().map(|source| source.name.clone()),
@@ -66,8 +78,23 @@ pub(super) fn run(watch: &Watch, listen: Option<Span>, output: &Output) -> anyho
     }
 }
 
+/// How long the intervals of two ports are.
+fn interval(watch: &Watch) -> Result<Duration, Failure> {
+    let Some(text) = &watch.measuring.measure else { return Ok(MEASURE) };
+    let Span(length) = quantity::option("--measure", text)?;
+    if length.is_zero() {
+        return Err(Failure::usage("--measure: an interval has a length"));
+    }
+    Ok(length)
+}
+
 /// Whether the two taps can be looked at together.
 fn check(watch: &Watch) -> Result<(), Failure> {
+    if watch.measuring.measure.is_some() && watch.far_interface.is_none() {
+        let why =
+            "--measure: by two clocks transits are known at the end, and not interval by interval";
+        return Err(Failure::usage(why));
+    }
     let (source, far) = (&watch.source, watch.far.as_deref());
     let is_standard = |path: &Path| path.as_os_str() == "-";
     if let Some(near) = &source.interface {
@@ -128,7 +155,12 @@ struct Pair {
 
 impl Pair {
     /// Shows the frames of both to `transit`; how often this host's clock was set meanwhile.
-    fn pass(&mut self, transit: &mut Transit, listen: Option<Span>) -> u64 {
+    fn pass(
+        &mut self,
+        transit: &mut Transit,
+        listen: Option<Span>,
+        mut rows: Option<&mut Rows<'_>>,
+    ) -> io::Result<u64> {
         let end = listen.map(|Span(listen)| clock::now() + listen);
         let mut steps = Steps { seen: Correlation::read(), times: 0 };
         let mut is_over = false;
@@ -146,14 +178,25 @@ impl Pair {
             }
             steps.look(now);
             self.taps.iter_mut().for_each(|source| source.look(Instant::ZERO));
-            if let Some(tap) = self.due() {
+            let due = self.due();
+            if let Some(rows) = &mut rows {
+                rows.advance(self.reached().min(self.span.1), transit)?;
+            }
+            if let Some(tap) = due {
                 self.taps[tap as usize].hand_over(tap, self.span, transit);
             } else if self.taps.iter().all(|source| source.is_over) {
-                return steps.times;
+                self.span.1 = self.span.1.min(wall());
+                return Ok(steps.times);
             } else if let Some(silent) = self.taps.iter_mut().find(|source| source.is_silent()) {
                 silent.look(now + PAUSE);
             }
         }
+    }
+
+    /// Nothing older comes any more, of one clock.
+    fn reached(&self) -> Instant {
+        let of = |source: &Source| source.next_at().unwrap_or(source.silent_until);
+        self.taps.iter().filter(|source| !source.is_over).map(of).min().unwrap_or(Instant::ZERO)
     }
 
     /// The tap whose next frame goes first. The older one does, so that few TPDUs wait for the other;

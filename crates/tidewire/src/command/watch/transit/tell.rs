@@ -193,21 +193,22 @@ fn losses(taps: &Taps) -> Option<String> {
     })
 }
 
+/// The transits of a way as a record has them.
+fn way_record(way: Option<Way>) -> Value {
+    way.map_or(Value::Null, |way| {
+        json!({
+            "count": way.count, "min_ns": way.least_ns, "mean_ns": way.mean_ns,
+            "p50_ns": way.median_ns, "p99_ns": way.p99_ns, "max_ns": way.most_ns,
+        })
+    })
+}
+
 fn record(taps: &Taps, matching: &Matching, clocks: Option<&Clocks>) -> Value {
     let Taps { names, dropped, clock_was_set } = taps;
-    let Matching { tpdus, matched, unmatched, ambiguous, recut, beyond } = matching;
     let bounded = |bounded: Option<Bounded>| {
         bounded.map(|Bounded { value, least, most }| {
             json!({
                 "value": value, "least": least, "most": most,
-            })
-        })
-    };
-    let way = |place: usize| {
-        clocks.and_then(|clocks| clocks.ways[place]).map(|way| {
-            json!({
-                "count": way.count, "min_ns": way.least_ns, "mean_ns": way.mean_ns,
-                "p50_ns": way.median_ns, "p99_ns": way.p99_ns, "max_ns": way.most_ns,
             })
         })
     };
@@ -217,15 +218,32 @@ fn record(taps: &Taps, matching: &Matching, clocks: Option<&Clocks>) -> Value {
         Some(Course::Changing) => (Some("changing"), None),
         Some(Course::Broken { near_ns }) => (Some("broken"), Some(near_ns)),
     };
-    json!({
-        "type": "transit", "taps": names, "tpdus": tpdus, "matched": matched, "unmatched": unmatched,
-        "ambiguous": ambiguous, "recut": recut, "beyond": beyond, "dropped_by_kernel": dropped,
+    let of_clocks = json!({
+        "type": "transit", "taps": names, "dropped_by_kernel": dropped,
         "one_clock": clock_was_set.is_some(), "clock_was_set": clock_was_set,
         "unplaced": clocks.map_or(0, |clocks| clocks.unplaced),
         "course": course, "broken_at_ns": broken_at,
         "offset_ns": bounded(clocks.and_then(|clocks| clocks.offset_ns)),
         "skew": bounded(clocks.and_then(|clocks| clocks.skew)),
         "error_ns": clocks.and_then(|clocks| clocks.error_ns),
-        "there": way(0), "back": way(1),
-    })
+    });
+    with_matching(of_clocks, matching, clocks)
+}
+
+/// A record with what was matched, and the transits.
+pub(super) fn with_matching(
+    mut record: Value,
+    matching: &Matching,
+    clocks: Option<&Clocks>,
+) -> Value {
+    let Matching { tpdus, matched, unmatched, ambiguous, recut, beyond } = matching;
+    let [there, back] = clocks.map_or([None; 2], |clocks| clocks.ways).map(way_record);
+    let more = json!({
+        "tpdus": tpdus, "matched": matched, "unmatched": unmatched, "ambiguous": ambiguous,
+        "recut": recut, "beyond": beyond, "there": there, "back": back,
+    });
+    if let (Some(record), Value::Object(mut more)) = (record.as_object_mut(), more) {
+        record.append(&mut more);
+    }
+    record
 }

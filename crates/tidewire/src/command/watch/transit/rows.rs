@@ -1,0 +1,86 @@
+//! Transits between two ports interval by interval, while they are heard.
+
+use super::tell::with_matching;
+use crate::calendar;
+use crate::output::Output;
+use crate::quantity::significant;
+use core::time::Duration;
+use meter::transit::clock::Way;
+use meter::transit::{Found, Transit};
+use serde_json::json;
+use std::io;
+use wire::time::{Instant, nanos};
+
+/// After so many intervals at once the host slept, or its clock was set: they become one.
+const LONG: u32 = 1_000;
+
+/// Intervals of one clock, as they end.
+pub(super) struct Rows<'a> {
+    length: Duration,
+    start: Instant,
+    index: u64,
+    output: &'a Output,
+}
+
+impl<'a> Rows<'a> {
+    /// Intervals of this length from now on.
+    pub(super) fn begin(
+        length: Duration,
+        start: Instant,
+        transit: &mut Transit,
+        output: &'a Output,
+    ) -> io::Result<Self> {
+        transit.take_interval();
+        output
+            .line(format_args!("{:42}{:^28}", "transit in ms", "near to far        far to near"))?;
+        output.line(
+            "     start (UTC)   matched  near  far     p50    p99    max     p50    p99    max",
+        )?;
+        Ok(Self { length, start, index: 0, output })
+    }
+
+    /// Tells the intervals that are over now, before what is seen from now on.
+    pub(super) fn advance(&mut self, now: Instant, transit: &mut Transit) -> io::Result<()> {
+        if now.since(self.start) > self.length * LONG {
+            transit.advance(now);
+            return self.tell(now, &transit.take_interval());
+        }
+        while now >= self.start + self.length {
+            let end = self.start + self.length;
+            transit.advance(end);
+            self.tell(end, &transit.take_interval())?;
+        }
+        Ok(())
+    }
+
+    /// Tells what came in the interval under way, which ends now.
+    pub(super) fn finish(&mut self, now: Instant, transit: &mut Transit) -> io::Result<()> {
+        self.advance(now, transit)?;
+        if now > self.start { self.tell(now, &transit.take_interval()) } else { Ok(()) }
+    }
+
+    fn tell(&mut self, end: Instant, found: &Found) -> io::Result<()> {
+        let Found { matching, clocks } = found;
+        let (start, index) = (self.start, self.index);
+        (self.start, self.index) = (end, self.index + 1);
+        let head = json!({
+            "type": "transit-interval", "index": index, "start_ns": start.as_nanos(),
+            "length_ns": nanos(end - start),
+        });
+        self.output.record(&with_matching(head, matching, clocks.as_ref()))?;
+        let milliseconds = Instant::from_nanos(start.as_nanos() / 1_000_000 * 1_000_000);
+        let ms = |nanos: i64| significant(nanos as f64 / 1e6, 3);
+        let of = |way: Option<Way>| {
+            let times = way.map(|way| [way.median_ns, way.p99_ns, way.most_ns].map(ms));
+            let [median, p99, most] = times.unwrap_or_else(|| ["-"; 3].map(str::to_owned));
+            format!("{median:>8} {p99:>6} {most:>6}")
+        };
+        let [there, back] = clocks.as_ref().map_or([None; 2], |clocks| clocks.ways).map(of);
+        let [near, far] = matching.unmatched;
+        self.output.line(format_args!(
+            "{index:>4} {:<12} {:>8} {near:>5} {far:>4}{there}{back}",
+            calendar::time_of_day(milliseconds),
+            matching.matched,
+        ))
+    }
+}
