@@ -15,7 +15,7 @@
 //! One clock that stamps for both taps has neither offset nor skew to itself: each difference is a transit,
 //! and its sign says which way.
 //!
-//! Where no straight line separates the ways, a clock changed its speed meanwhile, and [`wander`] tells
+//! Where no straight line separates the ways, a clock changed its speed meanwhile, and `wander` tells
 //! what holds then. A stamp is rounded, and may be wrong by its step.
 //!
 //! Assumed: the skew is constant while it is looked at, unless readings say that it is not, and below
