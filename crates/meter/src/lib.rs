@@ -30,6 +30,8 @@ mod slab;
 mod stream;
 mod track;
 pub mod transit;
+#[cfg(test)]
+mod trial;
 pub mod user;
 
 pub use host::{Address, Host};

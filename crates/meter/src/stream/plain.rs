@@ -232,10 +232,9 @@ impl Streams {
 mod tests {
     use super::*;
     use crate::draw::Draw;
+    use crate::trial::{all_told, over_ipv4};
     use crate::{Meter, Settings};
     use core::time::Duration;
-    use wire::addr::Mac;
-    use wire::{ipv4, mac};
 
     /// One end of a stream: its host, and the number of its next octet.
     #[derive(Clone, Copy)]
@@ -247,8 +246,7 @@ mod tests {
 
     fn frame(ends: [End; 2], identification: u16, flags: u8, data: &[u8]) -> Vec<u8> {
         let [from, to] = ends;
-        let (mut segment, mut packet, mut frame) = (Vec::new(), Vec::new(), Vec::new());
-        tcp::Pdu {
+        let segment = tcp::Pdu {
             source_port: from.port,
             destination_port: to.port,
             sequence: from.next,
@@ -260,35 +258,8 @@ mod tests {
             urgent: 0,
             options: [&[][..], &[1, 1, 1, 1]][usize::from(from.host % 2)],
             data,
-        }
-        .encode(&mut segment);
-        ipv4::Pdu {
-            service: 0,
-            total_octets: 20 + segment.len() as u16,
-            identification,
-            reserved: false,
-            dont_fragment: true,
-            more_fragments: false,
-            offset: 0,
-            lifetime: 64,
-            protocol: tcp::PROTOCOL,
-            checksum: 0,
-            source: Ipv4Addr::new(10, 0, 0, from.host),
-            destination: Ipv4Addr::new(10, 0, 0, to.host),
-            options: &[],
-            data: &segment,
-        }
-        .encode(&mut packet);
-        mac::Pdu {
-            destination: Mac::local(to.host.into()),
-            source: Mac::local(from.host.into()),
-            tags: Default::default(),
-            kind: mac::Kind::Type(0x0800),
-            data: &packet,
-            padding: &[0; 6],
-        }
-        .encode(&mut frame);
-        frame
+        };
+        over_ipv4(&segment, [from.host, to.host], identification, &[0; 6])
     }
 
     /// Packets, mostly one DT of class 0 that ends its TSDU.
@@ -355,15 +326,6 @@ mod tests {
         script
     }
 
-    fn all(mut meter: Meter) -> String {
-        let total = meter.finish();
-        let intervals: Vec<_> = core::iter::from_fn(|| meter.take_interval()).collect();
-        let forgotten: Vec<_> = core::iter::from_fn(|| meter.take_connection()).collect();
-        let known: Vec<_> = meter.each_connection().collect();
-        let hosts: Vec<_> = meter.each_host().collect();
-        format!("{total:#?}{intervals:#?}{forgotten:#?}{known:#?}{hosts:#?}")
-    }
-
     #[test]
     fn plain_segments_count_as_they_do_dissected() {
         let settings = Settings {
@@ -395,7 +357,7 @@ mod tests {
                 let at = dissecting.tick(at).expect("time runs forwards");
                 dissecting.dissect(at, Link::Ethernet, captured, octets.len());
             }
-            let (ours, dissecting) = (all(ours), all(dissecting));
+            let (ours, dissecting) = (all_told(ours), all_told(dissecting));
             let unlike = ours.lines().zip(dissecting.lines()).find(|(ours, other)| ours != other);
             assert_eq!(unlike, None, "seed {seed}");
             assert_eq!(ours.len(), dissecting.len(), "seed {seed}");

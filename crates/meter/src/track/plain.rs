@@ -331,6 +331,7 @@ mod tests {
     use super::*;
     use crate::draw::Draw;
     use crate::oddity::Class;
+    use crate::trial::all_told;
     use crate::{Meter, Settings};
     use core::time::Duration;
     use wire::tp::seal;
@@ -398,15 +399,6 @@ mod tests {
         (which, side, octets)
     }
 
-    fn all(mut meter: Meter) -> String {
-        let total = meter.finish();
-        let intervals: Vec<_> = core::iter::from_fn(|| meter.take_interval()).collect();
-        let forgotten: Vec<_> = core::iter::from_fn(|| meter.take_connection()).collect();
-        let known: Vec<_> = meter.each_connection().collect();
-        let hosts: Vec<_> = meter.each_host().collect();
-        format!("{total:#?}{intervals:#?}{forgotten:#?}{known:#?}{hosts:#?}")
-    }
-
     #[test]
     fn plain_frames_count_as_they_do_dissected() {
         let settings = Settings {
@@ -441,7 +433,7 @@ mod tests {
         let all_kinds = [Kind::Dt, Kind::Ak].map(|kind| total.measures.traffic.transport.of(kind));
         assert!(all_kinds.iter().all(|of| of.retransmissions > 100), "{all_kinds:?}");
         assert!(total.oddities.get(Class::Transport, "bad checksum") > 50);
-        let (ours, dissecting) = (all(ours), all(dissecting));
+        let (ours, dissecting) = (all_told(ours), all_told(dissecting));
         let unlike = ours.lines().zip(dissecting.lines()).find(|(ours, other)| ours != other);
         assert_eq!(unlike, None);
         assert_eq!(ours.len(), dissecting.len());

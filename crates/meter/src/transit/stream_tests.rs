@@ -2,11 +2,10 @@
 
 use super::*;
 use crate::draw::Draw;
+use crate::trial::over_ipv4;
 use Tap::{Far, Near};
-use core::net::Ipv4Addr;
-use wire::addr::Mac;
+use wire::tcp;
 use wire::tcp::Flags;
-use wire::{ipv4, mac, tcp};
 
 /// A TPKT with a DT of class 0 that ends its TSDU: 7 octets of headers, then this user data.
 fn packet(data: &[u8]) -> Vec<u8> {
@@ -26,9 +25,8 @@ struct Sent {
 impl Sent {
     /// The frame; each has an identification of its own, or it would be the copy of a mirror port.
     fn frame(&self, identification: u16) -> Vec<u8> {
-        let (mut segment, mut packet, mut frame) = (Vec::new(), Vec::new(), Vec::new());
         let port = |host: u8| if host == 2 { 102 } else { 1_024 };
-        tcp::Pdu {
+        let segment = tcp::Pdu {
             source_port: port(self.from),
             destination_port: port(self.to),
             sequence: self.sequence,
@@ -40,36 +38,8 @@ impl Sent {
             urgent: 0,
             options: &[],
             data: &self.data,
-        }
-        .encode(&mut segment);
-        let address = |host| Ipv4Addr::new(10, 0, 0, host);
-        ipv4::Pdu {
-            service: 0,
-            total_octets: 20 + segment.len() as u16,
-            identification,
-            reserved: false,
-            dont_fragment: true,
-            more_fragments: false,
-            offset: 0,
-            lifetime: 64,
-            protocol: tcp::PROTOCOL,
-            checksum: 0,
-            source: address(self.from),
-            destination: address(self.to),
-            options: &[],
-            data: &segment,
-        }
-        .encode(&mut packet);
-        mac::Pdu {
-            destination: Mac::local(self.to.into()),
-            source: Mac::local(self.from.into()),
-            tags: Default::default(),
-            kind: mac::Kind::Type(0x0800),
-            data: &packet,
-            padding: &[],
-        }
-        .encode(&mut frame);
-        frame
+        };
+        over_ipv4(&segment, [self.from, self.to], identification, &[])
     }
 }
 
