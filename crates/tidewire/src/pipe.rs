@@ -18,6 +18,8 @@ enum Patience {
     UntilInterrupted,
     /// For as many nanoseconds as are set here: then there would be a wait.
     For(Arc<AtomicU64>),
+    /// Both, whatever comes first.
+    Either(Arc<AtomicU64>),
 }
 
 /// What a thread reads.
@@ -36,6 +38,12 @@ impl Pipe {
     /// A stream that says that it would have to wait for longer than is set, in nanoseconds.
     pub(crate) fn patient(from: impl Read + Send + 'static, nanos: Arc<AtomicU64>) -> Self {
         Self::with(from, Patience::For(nanos))
+    }
+
+    /// A stream that ends when somebody interrupts, and says before that it would have to wait for longer
+    /// than is set, in nanoseconds.
+    pub(crate) fn interruptible(from: impl Read + Send + 'static, nanos: Arc<AtomicU64>) -> Self {
+        Self::with(from, Patience::Either(nanos))
     }
 
     fn with(mut from: impl Read + Send + 'static, patience: Patience) -> Self {
@@ -64,6 +72,9 @@ impl Pipe {
             let wait = match &self.patience {
                 Patience::UntilInterrupted => LOOK_UP,
                 Patience::For(nanos) => Duration::from_nanos(nanos.load(Ordering::Relaxed)),
+                Patience::Either(nanos) => {
+                    LOOK_UP.min(Duration::from_nanos(nanos.load(Ordering::Relaxed)))
+                }
             };
             match (self.chunks.recv_timeout(wait), &self.patience) {
                 (Ok(chunk), _) => return chunk,
@@ -74,6 +85,14 @@ impl Pipe {
                 (Err(RecvTimeoutError::Timeout), Patience::UntilInterrupted) => {
                     if interrupt::requested() {
                         return Ok(Vec::new());
+                    }
+                }
+                (Err(RecvTimeoutError::Timeout), Patience::Either(nanos)) => {
+                    if interrupt::requested() {
+                        return Ok(Vec::new());
+                    }
+                    if Duration::from_nanos(nanos.load(Ordering::Relaxed)) <= LOOK_UP {
+                        return Err(io::ErrorKind::WouldBlock.into());
                     }
                 }
             }

@@ -236,6 +236,7 @@ enum Format {
 pub struct Capture {
     source: Source,
     format: Format,
+    is_packed: bool,
 }
 
 impl fmt::Debug for Capture {
@@ -253,14 +254,18 @@ impl Capture {
     /// # Errors
     /// Foreign octets, and a header that is cut short or malformed.
     pub fn open(read: impl Read + Send + 'static) -> Result<Self, CaptureError> {
-        let (first, read) = sniff(Box::new(read))?;
-        let (first, read) = match first.as_slice() {
+        let (magic, read) = sniff(Box::new(read))?;
+        let mut is_packed = true;
+        let (first, read) = match magic.as_slice() {
             [0x1F, 0x8B, ..] => sniff(Box::new(MultiGzDecoder::new(read)))?,
             // The frame of zstd, and frames to be skipped, which some of its writers put first.
             [0x28, 0xB5, 0x2F, 0xFD, ..] | [0x50..=0x5F, 0x2A, 0x4D, 0x18, ..] => {
                 sniff(Box::new(zstd::Frames::new(read)))?
             }
-            _ => (first, read),
+            _ => {
+                is_packed = false;
+                (magic, read)
+            }
         };
         let mut source = Source::new(read);
         let format = match first.first_chunk() {
@@ -268,7 +273,13 @@ impl Capture {
             Some(magic) if pcap::is_magic(*magic) => Format::Pcap(pcap::Reader::open(&mut source)?),
             _ => return Err(CaptureError::NotACapture { octets: first }),
         };
-        Ok(Self { source, format })
+        Ok(Self { source, format, is_packed })
+    }
+
+    /// Whether it is packed: then it cannot be asked again where there was nothing to read.
+    #[must_use]
+    pub const fn is_packed(&self) -> bool {
+        self.is_packed
     }
 
     /// The next record, or `None` at the end of the file.

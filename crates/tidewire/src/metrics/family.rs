@@ -147,6 +147,8 @@ fn health(text: &mut Text, of: &Snapshot) {
     }
     text.family("connections", "gauge", "Connections followed, those ended lately included.");
     text.sample("connections", &[], of.connections);
+    text.family("windows_closed_now", "gauge", "Windows whose receiver gives no credit now.");
+    text.sample("windows_closed_now", &[], of.closed_windows);
     text.family("heard_until_timestamp_seconds", "gauge", "Frame time up to which this counts.");
     if let Some(until) = of.until {
         let nanos = until.as_nanos();

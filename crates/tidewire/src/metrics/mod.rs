@@ -43,6 +43,8 @@ struct Snapshot {
     /// The time of the last frame, or until which silence was heard.
     until: Option<Instant>,
     connections: usize,
+    /// Windows that are closed now.
+    closed_windows: usize,
     hosts: Vec<Host>,
     health: Health,
 }
@@ -107,12 +109,17 @@ impl Exporter {
         hosts.truncate(HOSTS);
         let metrics = self.metrics.clone();
         let connections = meter.connections();
+        let closed = |sent: &meter::Direction| sent.closed_since.is_some();
+        let of_each =
+            |known: meter::Connection| known.directions.iter().filter(|s| closed(s)).count();
+        let closed_windows = meter.each_connection().map(of_each).sum();
         self.shared.publish(Snapshot {
             measures,
             oddities,
             metrics,
             until,
             connections,
+            closed_windows,
             hosts,
             health,
         });

@@ -23,23 +23,26 @@ impl Watched {
     /// Of a capture of more than one interval, in a pipe that stays open.
     pub(crate) fn of(octets: &[u8], interval: &str) -> Self {
         let arguments = ["watch", "-r", "-", "--json", "--measure", interval];
-        let mut child = command(&[&arguments[..], &["--metrics", "127.0.0.1:0"]].concat())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let of = command(&[&arguments[..], &["--metrics", "127.0.0.1:0"]].concat());
+        let mut watched = Self::begin(of, Some(octets));
+        // The head of the stream, then the first interval.
+        let mut lines = BufReader::new(watched.child.stdout.as_mut().unwrap()).lines();
+        let first = lines.nth(1).unwrap().unwrap();
+        assert!(first.starts_with(r#"{"type":"interval","index":0,"#), "{first}");
+        watched
+    }
+
+    /// What a command line says, and where it serves metrics.
+    fn begin(mut of: Command, octets: Option<&[u8]>) -> Self {
+        let mut child =
+            of.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
         let line = said.next().unwrap().unwrap();
         let address = line.strip_prefix("metrics at http://").unwrap();
         let address = address.strip_suffix("/metrics").unwrap().to_owned();
         let stdin = child.stdin.as_mut().unwrap();
-        stdin.write_all(octets).unwrap();
+        stdin.write_all(octets.unwrap_or_default()).unwrap();
         stdin.flush().unwrap();
-        // The head of the stream, then the first interval.
-        let mut lines = BufReader::new(child.stdout.as_mut().unwrap()).lines();
-        let first = lines.nth(1).unwrap().unwrap();
-        assert!(first.starts_with(r#"{"type":"interval","index":0,"#), "{first}");
         Self { child, address }
     }
 
@@ -62,6 +65,29 @@ impl Drop for Watched {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+#[test]
+fn a_growing_file_to_which_nothing_more_comes_is_told_of_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("grows.pcap");
+    // A CR with credit 1, its CC with credit 0: the caller's window is closed, and stays so.
+    let cr = vec![6, 0xE1, 0, 0, 0, 1, 0x40];
+    let cc = vec![6, 0xD0, 0, 1, 0, 2, 0x40];
+    let frame = |[from, to]: [u8; 2], tpdu: Vec<u8>| {
+        let llc = [0, 11, 0xFE, 0xFE, 0x03, 0x00];
+        [vec![2, 0, 0, 0, 0, to, 2, 0, 0, 0, 0, from], llc.to_vec(), tpdu].concat()
+    };
+    let frames = [(0, frame([1, 2], cr)), (SECOND, frame([2, 1], cc))];
+    std::fs::write(&path, capture(&frames)).unwrap();
+    let path = path.display().to_string();
+    let arguments = ["watch", "-r", &path, "--follow", "--metrics", "127.0.0.1:0"];
+    let watched = Watched::begin(command(&arguments), None);
+    // What was published before the frames were read is told at first.
+    let told = |body: &str| body.contains("tidewire_frames_total 2\n");
+    let body = (0..1_000).map(|_| watched.scrape("text/plain").1).find(|body| told(body));
+    let body = body.expect("the frames are told of");
+    assert!(body.contains("tidewire_windows_closed_now 1\n"), "{body}");
 }
 
 #[test]

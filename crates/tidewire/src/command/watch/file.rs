@@ -16,15 +16,19 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use wire::capture::{Capture, Statistics};
+use wire::capture::{Capture, CaptureError, Statistics};
 use wire::dissect::Link;
-use wire::time::Instant;
+use wire::time::{Instant, nanos};
 
 /// Smaller files are read before anybody could look at a progress bar.
 const WORTH_A_BAR_OCTETS: u64 = 32 << 20;
 /// How often the end of a growing file is looked at.
 const LOOK_UP: Duration = Duration::from_millis(100);
+/// Nanoseconds for which nobody waits.
+const ENDLESS: u64 = u64::MAX / 2;
 /// How often, in the time of its frames, is looked at what a capture says was lost.
 const COUNTS_EVERY: Duration = Duration::from_millis(100);
 
@@ -63,8 +67,12 @@ pub(crate) fn meter(
         if interrupt::requested() || recorder.is_done() {
             break;
         }
-        let found = match open_as(path, is_growing, output) {
+        let patience = Arc::new(AtomicU64::new(ENDLESS));
+        let found = match open_waiting(path, is_growing, output, Some(&patience)) {
             Ok(mut capture) => {
+                if !capture.is_packed() {
+                    patience.store(nanos(LOOK_UP), Ordering::Relaxed);
+                }
                 beside.begin_capture();
                 let passing = Passing { capture: &mut capture, path, before };
                 let found = passing.pass(recorder, (beside, teller))?;
@@ -141,6 +149,13 @@ impl Passing<'_> {
                     });
                 }
                 Ok(None) => break,
+                // Somebody may ask for metrics while no frames come.
+                Err(CaptureError::Unreadable { kind: io::ErrorKind::WouldBlock, .. }) => {
+                    teller.publish(recorder, || Health {
+                        frames: recorder.frames(),
+                        dropped_by_kernel: recorder.collected().dropped(),
+                    });
+                }
                 // A pipe that was left because of an interrupt only looks cut short.
                 Err(_) if interrupt::requested() => break,
                 Err(error) => return Ok(Some(Failure::failed(format!("{}: {error}", name(path))))),
@@ -157,9 +172,23 @@ pub(crate) fn open(path: &Path, output: &Output) -> Result<Capture, Failure> {
 
 /// Opens a capture that may be written to still.
 pub(crate) fn open_as(path: &Path, is_growing: bool, output: &Output) -> Result<Capture, Failure> {
+    open_waiting(path, is_growing, output, None)
+}
+
+/// As [`open_as`]; where there is a patience, a capture to which no more comes says so after that many
+/// nanoseconds, and goes on afterwards.
+fn open_waiting(
+    path: &Path,
+    is_growing: bool,
+    output: &Output,
+    patience: Option<&Arc<AtomicU64>>,
+) -> Result<Capture, Failure> {
     let name = name(path);
     let opened = if path.as_os_str() == "-" {
-        Capture::open(Pipe::new(io::stdin()))
+        match patience {
+            None => Capture::open(Pipe::new(io::stdin())),
+            Some(patience) => Capture::open(Pipe::interruptible(io::stdin(), Arc::clone(patience))),
+        }
     } else {
         let file = File::open(path)
             .map_err(|error| Failure::failed(format!("cannot open {name}: {error}")))?;
@@ -167,7 +196,7 @@ pub(crate) fn open_as(path: &Path, is_growing: bool, output: &Output) -> Result<
             Ok(about) if about.is_dir() => {
                 return Err(Failure::failed(format!("{name} is a folder, not a capture")));
             }
-            _ if is_growing => Capture::open(Growing(file)),
+            _ if is_growing => Capture::open(Growing { file, patience: patience.cloned() }),
             // Rows on a terminal show how far it is, and a bar would run into them.
             Ok(about)
                 if about.len() >= WORTH_A_BAR_OCTETS
@@ -205,15 +234,25 @@ fn remark_on_links(capture: &Capture, name: &str, output: &Output) {
     }
 }
 
-/// A file that somebody else writes to: its end is where more will come, until an interrupt.
-struct Growing(File);
+/// A file that somebody else writes to: its end is where more will come, until an interrupt. Where there is
+/// a patience it says after so many nanoseconds that there would be a wait.
+struct Growing {
+    file: File,
+    patience: Option<Arc<AtomicU64>>,
+}
 
 impl Read for Growing {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        let mut waited = 0;
         loop {
-            match self.0.read(room)? {
+            match self.file.read(room)? {
                 0 if !room.is_empty() && !interrupt::requested() => {
+                    let patience = self.patience.as_ref();
+                    if patience.is_some_and(|most| waited >= most.load(Ordering::Relaxed)) {
+                        return Err(io::ErrorKind::WouldBlock.into());
+                    }
                     clock::sleep_until(clock::now() + LOOK_UP);
+                    waited += nanos(LOOK_UP);
                 }
                 octets => return Ok(octets),
             }
