@@ -164,7 +164,9 @@ fn whoever_is_heard_first_may_be_on_either_side() {
 #[test]
 fn a_frame_that_one_tap_cut_is_the_same_frame() {
     let mut transit = Transit::new(Stamps::TwoClocks, Limits::USUAL);
-    let whole = frame(1, 2, 0);
+    // Ten octets of user data.
+    let mut whole = frame(1, 2, 0);
+    whole[13] += 9;
     // Link, LLC and network header are 18 octets, that of the DT 5.
     for (tap, octets) in [(Tap::Near, &whole[..]), (Tap::Far, &whole[..23])] {
         transit.observe(tap, Instant::ZERO, Link::Ethernet, octets, 60);
