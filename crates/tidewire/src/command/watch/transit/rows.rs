@@ -14,6 +14,12 @@ use wire::time::{Instant, nanos};
 /// After so many intervals at once the host slept, or its clock was set: they become one.
 const LONG: u32 = 1_000;
 
+/// What stands above the lines: times are microseconds.
+const HEADING: [&str; 2] = [
+    "                             alone at     near to far, us       far to near, us",
+    "     start (UTC)  matched  near  far     p50    p99    max     p50    p99    max",
+];
+
 /// Intervals of one clock, as they end.
 pub(super) struct Rows<'a> {
     length: Duration,
@@ -31,11 +37,7 @@ impl<'a> Rows<'a> {
         output: &'a Output,
     ) -> io::Result<Self> {
         transit.take_interval();
-        output
-            .line(format_args!("{:42}{:^28}", "transit in ms", "near to far        far to near"))?;
-        output.line(
-            "     start (UTC)   matched  near  far     p50    p99    max     p50    p99    max",
-        )?;
+        HEADING.iter().try_for_each(|line| output.line(line))?;
         Ok(Self { length, start, index: 0, output })
     }
 
@@ -68,19 +70,50 @@ impl<'a> Rows<'a> {
             "length_ns": nanos(end - start),
         });
         self.output.record(&with_matching(head, matching, clocks.as_ref()))?;
-        let milliseconds = Instant::from_nanos(start.as_nanos() / 1_000_000 * 1_000_000);
-        let ms = |nanos: i64| significant(nanos as f64 / 1e6, 3);
-        let of = |way: Option<Way>| {
-            let times = way.map(|way| [way.median_ns, way.p99_ns, way.most_ns].map(ms));
-            let [median, p99, most] = times.unwrap_or_else(|| ["-"; 3].map(str::to_owned));
-            format!("{median:>8} {p99:>6} {most:>6}")
-        };
-        let [there, back] = clocks.as_ref().map_or([None; 2], |clocks| clocks.ways).map(of);
-        let [near, far] = matching.unmatched;
-        self.output.line(format_args!(
-            "{index:>4} {:<12} {:>8} {near:>5} {far:>4}{there}{back}",
-            calendar::time_of_day(milliseconds),
-            matching.matched,
-        ))
+        self.output.line(row(index, start, found))
+    }
+}
+
+/// An interval as a line.
+fn row(index: u64, start: Instant, found: &Found) -> String {
+    let Found { matching, clocks } = found;
+    let milliseconds = Instant::from_nanos(start.as_nanos() / 1_000_000 * 1_000_000);
+    let us = |nanos: i64| significant(nanos as f64 / 1e3, 3);
+    let of = |way: Option<Way>| {
+        let times = way.map(|way| [way.median_ns, way.p99_ns, way.most_ns].map(us));
+        let [median, p99, most] = times.unwrap_or_else(|| ["-"; 3].map(str::to_owned));
+        format!("{median:>8} {p99:>6} {most:>6}")
+    };
+    let [there, back] = clocks.as_ref().map_or([None; 2], |clocks| clocks.ways).map(of);
+    let [near, far] = matching.unmatched;
+    format!(
+        "{index:>4} {:<12} {:>7} {near:>5} {far:>4}{there}{back}",
+        calendar::time_of_day(milliseconds),
+        matching.matched,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use meter::transit::Matching;
+    use meter::transit::clock::{Clocks, Reading};
+
+    #[test]
+    fn a_line_has_its_numbers_below_their_names_and_fits_a_terminal() {
+        let reading = |near_ns, difference_ns| Reading { near_ns, difference_ns, ends: [0, 1] };
+        // There 1.18 us and 28 ms, back 999 ms.
+        let readings = [reading(0, 1_180), reading(1, 28_000_000), reading(2, -999_000_000)];
+        let matching = Matching { matched: 123_456, unmatched: [12, 3], ..Matching::default() };
+        let found = Found { matching, clocks: Clocks::of_one(&readings) };
+        let start = Instant::from_nanos(3_723_456_789_000);
+        let expected = [
+            "                             alone at     near to far, us       far to near, us",
+            "     start (UTC)  matched  near  far     p50    p99    max     p50    p99    max",
+            "  17 01:02:03.456  123456    12    3    1.18  28000  28000  999000 999000 999000",
+        ];
+        let row = row(17, start, &found);
+        assert_eq!([HEADING[0], HEADING[1], &row], expected);
+        assert!(expected.iter().all(|line| line.chars().count() <= 80));
     }
 }
