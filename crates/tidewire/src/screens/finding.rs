@@ -180,8 +180,8 @@ impl Judge<'_> {
             let is_bad = longest >= BAD_CLOSED_NS || of_life >= BAD_CLOSED_SHARE;
             let grade = if is_bad { Grade::Bad } else { Grade::Look };
             let still = if now > 0 { format!(", {now} still closed") } else { String::new() };
-            let text =
-                format!("windows were closed {closings} times{still}: receivers stall senders");
+            let times = if closings == 1 { "once".to_owned() } else { format!("{closings} times") };
+            let text = format!("windows were closed {times}{still}: receivers stall senders");
             self.push(grade, of_life, Page::Connections, text);
             self.worst(
                 |known| closed(known) as f64,
@@ -326,6 +326,12 @@ impl Judge<'_> {
             let text = format!("{malformed} PDUs were malformed or had a bad checksum");
             self.push(graded(ratio), ratio, Page::Capture, text);
         }
+        let early = self.odd("time: frame before the origin");
+        if early > 0 {
+            let ratio = share(early, frames.max(early));
+            let text = format!("{early} frames are earlier than the first: are captures in order?");
+            self.push(graded(ratio), ratio, Page::Capture, text);
+        }
         let backwards = self.odd("time: time ran backwards");
         if backwards > 0 {
             let text = format!("time ran backwards {backwards} times in the capture");
@@ -383,9 +389,17 @@ mod tests {
             "closed_window_ns":3000000000,"window_closed_since_ns":1000000000},{}]}"#;
         model.take(serde_json::from_str(text).unwrap());
         let found = findings(&model);
-        let text = "windows were closed 1 times, 1 still closed: receivers stall senders";
+        let text = "windows were closed once, 1 still closed: receivers stall senders";
         assert_eq!(found[0].text, text);
         assert_eq!(found[0].detail.as_deref(), Some("a>b: 3.00 s closed, 75 % of its life"));
+    }
+
+    #[test]
+    fn captures_in_the_wrong_order_are_told_of() {
+        let found =
+            findings(&fed(&[("tpdus", 9)], &[("time: frame before the origin", 5)], None, 95));
+        assert_eq!(found[0].text, "5 frames are earlier than the first: are captures in order?");
+        assert_eq!(found[0].grade, Grade::Bad);
     }
 
     #[test]
