@@ -1,7 +1,7 @@
 //! A script of frames under other addresses, metered beside the frames themselves.
 #![no_main]
 // The command is no library: what maps addresses is taken file by file.
-#![expect(dead_code, unused_imports, reason = "the command uses the rest")]
+#![expect(dead_code, reason = "the command uses the rest")]
 
 #[path = "../../crates/tidewire/src/anonymize/mod.rs"]
 mod anonymize;
