@@ -64,7 +64,7 @@ impl Sizes {
     }
 
     /// What was counted since an earlier count of the same.
-    pub(super) fn since(&self, earlier: &Self) -> Self {
+    pub(crate) fn since(&self, earlier: &Self) -> Self {
         let classes = core::array::from_fn(|place| {
             let (now, then) = (&self.classes[place], &earlier.classes[place]);
             SizeClass {

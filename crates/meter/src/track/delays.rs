@@ -5,6 +5,7 @@
 
 use super::Tracker;
 use super::connection::{Connection, other};
+use super::remembered::Tally;
 use crate::host::{Counts, Host};
 use crate::measure::{Times, Traffic, Waits};
 use wire::time::Instant;
@@ -53,7 +54,8 @@ impl Tracker {
     /// Each host, at this time.
     pub(crate) fn hosts(&self, now: Instant) -> impl Iterator<Item = Host> {
         let mut counts = self.hosts.counts.clone();
-        self.remembered.tell(&mut counts, &mut Traffic::default());
+        let (all, sizes) = (&mut Traffic::default(), &mut self.sizes.nobody());
+        self.remembered.tell(Tally { hosts: &mut counts, all, sizes });
         for (connection, _) in self.table.slab.iter() {
             count(&mut counts, connection, now);
         }

@@ -27,6 +27,7 @@ mod plain;
 mod remembered;
 mod report;
 mod sink;
+mod sizes;
 mod table;
 mod transfer;
 mod tsdu;
@@ -48,7 +49,8 @@ use crate::slab::Place;
 use crate::user;
 use connection::{Connection, End, other};
 use core::time::Duration;
-use remembered::Remembered;
+use remembered::{Remembered, Tally};
+use sizes::SizesOf;
 use std::collections::VecDeque;
 use table::{Found, Key, Table};
 use transfer::Part;
@@ -85,6 +87,7 @@ pub(crate) struct Tracker {
     table: Table,
     remembered: Remembered,
     hosts: Hosts,
+    sizes: SizesOf,
     silence_nanos: u64,
     /// The number of the last connection.
     serial: u32,
@@ -96,8 +99,10 @@ impl Tracker {
     /// Follows up to `maximum` connections, each until nothing was heard of it for `silence`.
     pub(crate) fn new(maximum: usize, silence: Duration, hosts: Hosts, seed: u64) -> Self {
         let (table, forgotten) = (Table::new(maximum, seed), VecDeque::new());
-        let remembered = Remembered::new(&hosts.counts.sizes());
-        Self { table, remembered, hosts, silence_nanos: nanos(silence), serial: 0, forgotten }
+        let none = hosts.counts.sizes();
+        let (remembered, sizes) = (Remembered::new(&none), SizesOf::new(none));
+        let silence_nanos = nanos(silence);
+        Self { table, remembered, hosts, sizes, silence_nanos, serial: 0, forgotten }
     }
 
     /// How many connections are known.
@@ -107,10 +112,8 @@ impl Tracker {
 
     /// Each connection that is known, in the order of their places, as it is at `now`.
     pub(crate) fn known(&self, now: Instant) -> impl Iterator<Item = Known> {
-        self.table
-            .slab
-            .iter()
-            .map(move |(connection, last)| Known::of(connection, last, now, &self.hosts))
+        let spell_out = self.spelling_out(now);
+        self.table.slab.iter().map(move |(connection, last)| spell_out(connection, last))
     }
 
     /// Nothing comes after `now`: counts the windows that are closed until then.
@@ -128,11 +131,12 @@ impl Tracker {
                 || connection.history().into_iter().flatten().any(|at| at >= since)
                 || connection.senders.iter().any(|end| end.closed_since().is_some())
         };
+        let spell_out = self.spelling_out(now);
         self.table
             .slab
             .iter()
             .filter(move |(connection, heard)| is_active(connection, *heard))
-            .map(move |(connection, heard)| Known::of(connection, heard, now, &self.hosts))
+            .map(move |(connection, heard)| spell_out(connection, heard))
     }
 
     /// The connection forgotten first that was not taken yet.
@@ -143,13 +147,15 @@ impl Tracker {
 
     /// Counts all TPDUs that were added up and not counted yet, `all` being those of the network.
     pub(crate) fn settle(&mut self, all: &mut Traffic) {
-        self.remembered.settle(&mut self.hosts.counts, all);
+        let tally = Tally { hosts: &mut self.hosts.counts, all, sizes: &mut self.sizes };
+        self.remembered.settle(tally);
     }
 
     /// Counts all TPDUs that were added up and not counted yet into a count of those of the network that goes
     /// elsewhere.
     pub(crate) fn tell(&self, all: &mut Traffic) {
-        self.remembered.tell(&mut self.hosts.counts.none(), all);
+        let (hosts, sizes) = (&mut self.hosts.counts.none(), &mut self.sizes.nobody());
+        self.remembered.tell(Tally { hosts, all, sizes });
     }
 
     /// Takes notice of a TPDU of which the last `missing_octets` of user data are not at hand, and
@@ -215,11 +221,12 @@ impl Tracker {
     #[inline]
     fn count_known(&mut self, at: Instant, (place, side): Found, tpdu: &Tpdu, sink: &mut Sink<'_>) {
         self.table.slab.touch(place, at);
-        let senders = &mut self.table.get(place).senders;
-        senders[side].count(tpdu);
-        let ends = [side, other(side)].map(|side| Some(senders[side].end().host));
+        let connection = self.table.get(place);
+        connection.senders[side].count(tpdu);
+        let ends = [side, other(side)].map(|side| Some(connection.senders[side].end().host));
         // All have the same bounds.
         let places = sink.measures.traffic.sizes.places(tpdu);
+        self.sizes.count((connection.serial, side), |sizes| sizes.count(tpdu, places));
         self.hosts.counts.observe(ends, tpdu, places);
         sink.measures.traffic.sized(tpdu, places);
         sink.witness(|| Sight::Tpdu(*tpdu));
@@ -254,12 +261,14 @@ impl Tracker {
     }
 
     fn forget(&mut self, connection: &Connection, last: Instant, sink: &mut Sink<'_>) {
+        self.settle(&mut sink.measures.traffic);
+        let sizes = self.sizes.take(connection.serial);
         connection.closed_for(last).for_each(|closed| sink.closed_window(closed));
         self.keep_delays(connection, last);
         if self.forgotten.len() >= MAXIMUM_FORGOTTEN {
             self.forgotten.pop_front();
         }
-        self.forgotten.push_back(Known::of(connection, last, last, &self.hosts));
+        self.forgotten.push_back(Known::of(connection, (last, last), &self.hosts, sizes));
     }
 
     fn insert(&mut self, mut connection: Connection, at: Instant, sink: &mut Sink<'_>) -> Place {

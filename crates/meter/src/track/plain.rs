@@ -7,6 +7,7 @@
 //! the same, frame by frame.
 
 use super::connection::{Side, other};
+use super::remembered::Tally;
 use super::table::{Found, Key, Party};
 use super::transfer::{self, Part, Told};
 use super::{Sink, Tracker};
@@ -258,7 +259,8 @@ impl Tracker {
             [class(header_octets + data_octets), class(data_octets), finished.map_or(0, class)];
         let one = Alike::one(classes, header_octets, data_octets, finished.unwrap_or(0));
         let sort = if finished.is_some() { Sort::End } else { Sort::Part };
-        self.remembered.add(slot, (sort, one), (&mut self.hosts.counts, all));
+        let tally = Tally { hosts: &mut self.hosts.counts, all, sizes: &mut self.sizes };
+        self.remembered.add(slot, (sort, one), tally);
     }
 
     /// A DT that is not as most are.
@@ -299,7 +301,8 @@ impl Tracker {
         let all = &mut sink.measures.traffic;
         let classes = [self.remembered.class(header_octets, &all.sizes), 0, 0];
         let one = Alike::one(classes, header_octets, 0, 0);
-        self.remembered.add(slot, (sort, one), (&mut self.hosts.counts, all));
+        let tally = Tally { hosts: &mut self.hosts.counts, all, sizes: &mut self.sizes };
+        self.remembered.add(slot, (sort, one), tally);
     }
 
     /// The side that goes by this name, and where it is remembered.
@@ -319,10 +322,12 @@ impl Tracker {
         let key = Key { owner: &owner, peer: &peer, reference };
         let found = self.table.find(&key, &self.hosts)?;
         let (place, side) = found;
-        let senders = &self.table.get(place).senders;
-        let ends = [other(side), side].map(|side| senders[side].end().host);
-        let counted = (&mut self.hosts.counts, &mut sink.measures.traffic);
-        Some((self.remembered.remember((name, changes), found, ends, counted), found))
+        let connection = self.table.get(place);
+        let ends = [other(side), side].map(|side| connection.senders[side].end().host);
+        let found_there = (found, connection.serial);
+        let all = &mut sink.measures.traffic;
+        let tally = Tally { hosts: &mut self.hosts.counts, all, sizes: &mut self.sizes };
+        Some((self.remembered.remember((name, changes), found_there, ends, tally), found))
     }
 }
 

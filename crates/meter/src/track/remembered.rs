@@ -3,17 +3,36 @@
 //! Ordinary TPDUs of one sort are added up here first. They count for their hosts and the network when others
 //! come in their place, and before anybody is told what was counted.
 
-use super::connection::Side;
+use super::connection::{Side, other};
+use super::sizes::SizesOf;
 use super::table::Found;
 use crate::host::{Counts, HostNumber};
 use crate::measure::{Alike, Sizes, Sort, Traffic};
 use crate::memo::{Memo, Name, Slot};
 use crate::slab::Place;
 
+/// Where what was added up counts: for hosts, the network and connections.
+pub(super) struct Tally<'a> {
+    pub(super) hosts: &'a mut Counts,
+    pub(super) all: &'a mut Traffic,
+    pub(super) sizes: &'a mut SizesOf,
+}
+
+impl Tally<'_> {
+    /// Counts TPDUs of one sort that were sent to a side.
+    fn alike(&mut self, known: &Known, sort: Sort, alike: &Alike) {
+        self.hosts.alike(known.hosts, sort, alike);
+        self.all.alike(sort, alike);
+        self.sizes.alike((known.serial, other(known.side.into())), sort, alike);
+    }
+}
+
 /// A side of a connection.
 #[derive(Clone, Copy, Debug, Default)]
 struct Known {
     place: Place,
+    /// The number of the connection.
+    serial: u32,
     /// Which side.
     side: u8,
     /// Whether it is on the list of those with TPDUs that have to be counted.
@@ -25,12 +44,11 @@ struct Known {
 }
 
 impl Known {
-    /// Counts what was added up for both hosts and the network.
-    fn count(&self, hosts: &mut Counts, all: &mut Traffic) {
+    /// Counts what was added up.
+    fn count(&self, tally: &mut Tally<'_>) {
         for (sort, alike) in Sort::ALL.into_iter().zip(&self.alike) {
             if alike.tpdus > 0 {
-                hosts.alike(self.hosts, sort, alike);
-                all.alike(sort, alike);
+                tally.alike(self, sort, alike);
             }
         }
     }
@@ -82,69 +100,58 @@ impl Remembered {
         Some((known.place, Side::from(known.side)))
     }
 
-    /// Remembers a side, and tells where. `hosts` are who sends to it and who it is. What was added up for the
+    /// Remembers a side, and tells where. `hosts` are who sends to it and who it is, `serial` numbers its connection. What was added up for the
     /// one in whose place it comes counts first.
     pub(super) fn remember(
         &mut self,
         (name, changes): (Name, u64),
-        (place, side): Found,
+        ((place, side), serial): (Found, u32),
         hosts: [HostNumber; 2],
-        (counts, all): (&mut Counts, &mut Traffic),
+        mut tally: Tally<'_>,
     ) -> Slot {
         self.memo.remember((name, changes), |before| {
             if let Some(before) = before {
-                before.count(counts, all);
+                before.count(&mut tally);
             }
             let is_listed = before.is_some_and(|before| before.is_listed);
-            Known { place, side: side as u8, is_listed, hosts, alike: Default::default() }
+            Known { place, serial, side: side as u8, is_listed, hosts, alike: Default::default() }
         })
     }
 
     /// Adds a TPDU that was sent to the side in a place.
     #[inline]
-    pub(super) fn add(
-        &mut self,
-        slot: Slot,
-        (sort, one): (Sort, Alike),
-        (counts, all): (&mut Counts, &mut Traffic),
-    ) {
+    pub(super) fn add(&mut self, slot: Slot, (sort, one): (Sort, Alike), tally: Tally<'_>) {
         let known = self.memo.at(slot);
         if !known.is_listed {
             known.is_listed = true;
             self.listed.push(slot);
         }
         if !known.alike[sort as usize].add(&one) {
-            self.begin_anew(slot, (sort, one), (counts, all));
+            self.begin_anew(slot, (sort, one), tally);
         }
     }
 
     /// Counts those that are not like the next one, and begins with that.
     #[cold]
-    fn begin_anew(
-        &mut self,
-        slot: Slot,
-        (sort, one): (Sort, Alike),
-        (counts, all): (&mut Counts, &mut Traffic),
-    ) {
+    fn begin_anew(&mut self, slot: Slot, (sort, one): (Sort, Alike), mut tally: Tally<'_>) {
         let known = self.memo.at(slot);
         let before = core::mem::replace(&mut known.alike[sort as usize], one);
         if before.tpdus > 0 {
-            counts.alike(known.hosts, sort, &before);
-            all.alike(sort, &before);
+            tally.alike(known, sort, &before);
         }
     }
 
     /// Counts everything that was added up.
-    pub(super) fn settle(&mut self, counts: &mut Counts, all: &mut Traffic) {
+    pub(super) fn settle(&mut self, mut tally: Tally<'_>) {
         for slot in self.listed.drain(..) {
             let known = self.memo.at(slot);
-            known.count(counts, all);
+            known.count(&mut tally);
             (known.is_listed, known.alike) = (false, Default::default());
         }
     }
 
     /// Counts everything that was added up elsewhere, and leaves it as it is.
-    pub(super) fn tell(&self, counts: &mut Counts, all: &mut Traffic) {
-        self.memo.each(&self.listed).for_each(|known| known.count(counts, all));
+    pub(super) fn tell(&self, mut tally: Tally<'_>) {
+        self.memo.each(&self.listed).for_each(|known| known.count(&mut tally));
     }
 }

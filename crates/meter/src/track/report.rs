@@ -3,6 +3,7 @@
 use super::connection::{self, State};
 use super::direction::Direction;
 use crate::host::{Address, Hosts};
+use crate::measure::Sizes;
 use crate::sight::Ending;
 use crate::user::{Confidence, User};
 use wire::time::Instant;
@@ -41,9 +42,9 @@ pub struct Connection {
 impl Connection {
     pub(super) fn of(
         known: &connection::Connection,
-        last: Instant,
-        now: Instant,
+        (last, now): (Instant, Instant),
         hosts: &Hosts,
+        sizes: [Sizes; 2],
     ) -> Self {
         let named = |reference| Some(reference).filter(|named| *named != Reference(0));
         Self {
@@ -53,7 +54,8 @@ impl Connection {
                 (*hosts.address(end.host), end.port)
             }),
             references: [0, 1].map(|side: usize| named(known.senders[side].reference)),
-            directions: [0, 1].map(|side: usize| known.direction(side, now)),
+            directions: [0, 1]
+                .map(|side: usize| Direction { sizes: sizes[side], ..known.direction(side, now) }),
             class: known.class(),
             state: known.state,
             history: known.history(),

@@ -14,6 +14,7 @@
 //! is, and none where there is none is zero.
 
 use core::time::Duration;
+use meter::measure::Measure as _;
 use meter::metric::{Metric, ratios};
 use meter::{Connection, Direction, Host, Meter, Settings};
 use std::collections::BTreeMap;
@@ -175,6 +176,7 @@ fn direction(direction: &Direction) -> BTreeMap<String, u64> {
     ] {
         values.insert(name.to_owned(), value);
     }
+    values.extend(owned(direction.sizes.values()));
     values.extend(owned(direction.waits.values()));
     values
 }

@@ -2,8 +2,8 @@
 
 use core::time::Duration;
 use meter::measure::{
-    Connections, Delays, Distribution, Link, Llc, Measure, Measures, Network, Roles, Sizes,
-    Streams, Times, Traffic, Transport, Tsdus, Volume, Waits, Windows,
+    Connections, Delays, Distribution, Link, Llc, Measure, Measures, Network, Roles, SizeClass,
+    Sizes, Streams, Times, Traffic, Transport, Tsdus, Volume, Waits, Windows,
 };
 use meter::sight::{Between, Ending, Order, Role, Segment, Sight, Step, Tpdu};
 use meter::{Direction, Numbers};
@@ -230,6 +230,15 @@ fn direction(times: u64) -> Direction {
         empty_parts: 9 * times,
         closed_since: Some(Instant::from_nanos(times)),
         numbers: Some(Numbers { sent: times, acknowledged: Some(times), allowed: None }),
+        sizes: Sizes {
+            classes: [SizeClass {
+                tpdus: 14 * times,
+                dt_tpdus: 15 * times,
+                dt_retransmissions: 16 * times,
+                tsdus: 17 * times,
+            }; 10],
+            ..Sizes::new([1, 2, 3, 4, 5, 6, 7, 8, 9])
+        },
         waits: Waits {
             acknowledgement: spans(10, times),
             response: spans(11, times),
@@ -266,6 +275,9 @@ fn a_direction_adds_up_and_an_earlier_count_of_it_can_be_taken_off() {
         Direction { closed_since: None, numbers: None, waits: longest(five.waits, 3), ..five };
     assert_eq!(sum, both);
     assert_eq!((sum.all().tpdus, sum.of(Kind::Dt).header_octets), (50, 25));
+    let mut alone = Direction::default();
+    alone.add(&direction(3));
+    assert_eq!(alone.sizes, direction(3).sizes, "nothing has no bounds of its own");
 }
 
 #[test]

@@ -5,7 +5,7 @@
 
 use super::item::{self, Item};
 use super::{Collection, Named, SCHEMA, Subset};
-use meter::measure::{Traffic, Transport, Values, Volume, Waits};
+use meter::measure::{Measure as _, Traffic, Transport, Values, Volume, Waits};
 use meter::metric::{Metric, ratios};
 use meter::oddity::{self, Oddities};
 use meter::sight::Ending;
@@ -495,6 +495,8 @@ fn direction(direction: &meter::Direction, is_whole: bool, only: &Subset) -> Dir
     values.extend(rest.map(|(name, value)| (name.into(), value)));
     let waits = waits(&direction.waits).into_iter();
     values.extend(waits.filter(|(name, _)| is_whole || !name.ends_with("_max_ns")));
+    let sizes = direction.sizes.values().into_iter();
+    values.extend(sizes.filter(|(_, count)| *count > 0));
     let numbers = direction.numbers;
     let places = [
         ("window_closed_since_ns", direction.closed_since.map(wire::time::Instant::as_nanos)),
