@@ -231,7 +231,7 @@ impl Intervals {
     }
 
     /// Has the sum hold all frames.
-    fn count_frames(&mut self) {
+    pub(crate) fn count_frames(&mut self) {
         if let Some(current) = &self.current {
             self.sum.frames(current.last, &core::mem::take(&mut self.frames));
         }

@@ -222,6 +222,8 @@ impl Meter {
     ) {
         let mut sights = core::mem::take(&mut remarks.sights);
         sights.clear();
+        // What was cut of frames before is not this frame's.
+        self.intervals.count_frames();
         let (interval, before) = (self.intervals.index(), self.intervals.oddities().clone());
         self.intervals.witness(Some(sights));
         self.observe(at, link, octets, original_octets);

@@ -3,12 +3,14 @@
 use crate::every_capture::captures;
 use core::time::Duration;
 use meter::measure::Measures;
-use meter::oddity::Oddities;
+use meter::oddity::{Class, Oddities};
 use meter::sight::Sight;
 use meter::{Meter, Remarks, Settings};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use wire::capture::Capture;
+use wire::dissect::Link;
+use wire::time::Instant;
 
 /// Meters a capture with remarks and without, and adds the remarks up; how many sights there were.
 fn check(path: &Path) -> usize {
@@ -74,4 +76,22 @@ fn a_frame_without_transport_has_no_sights_and_old_ones_are_gone() {
     );
     assert!(remarks.sights.is_empty());
     assert_eq!(remarks.oddities.iter().count(), 1);
+}
+
+#[test]
+fn a_frame_is_not_told_what_was_missing_of_those_before() {
+    let mut meter = Meter::new(Settings::every(Duration::from_secs(10)));
+    // DTs to reference 7, 20 octets of user data each, of which the capture kept none.
+    let frame = |number: u8| {
+        let above_mac = [0, 29, 0xFE, 0xFE, 3, 0, 4, 0xF0, 0, 7, 0x80 | number];
+        [&[2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1][..], &above_mac].concat()
+    };
+    let at = |millis| Instant::from_nanos(millis * 1_000_000);
+    for number in 0..4 {
+        meter.observe(at(10 * u64::from(number)), Link::Ethernet, &frame(number), 60);
+    }
+    let mut remarks = Remarks::default();
+    meter.observe_remarking(at(1_500), Link::Ethernet, &frame(4), 60, &mut remarks);
+    assert_eq!(remarks.oddities.get(Class::Truncated, "user data"), 1);
+    assert_eq!(meter.finish().oddities.get(Class::Truncated, "user data"), 5);
 }
