@@ -392,7 +392,7 @@ impl Tracker {
             sink.span(Between::SetUp, set_up);
         }
         for side in [0, 1] {
-            if let Some(forgotten) = self.table.bind(place, side, &self.hosts) {
+            for forgotten in self.table.bind(place, side, &self.hosts) {
                 self.forget(&forgotten, at, sink);
             }
         }

@@ -438,6 +438,7 @@ mod tests {
         let all_kinds = [Kind::Dt, Kind::Ak].map(|kind| total.measures.traffic.transport.of(kind));
         assert!(all_kinds.iter().all(|of| of.retransmissions > 100), "{all_kinds:?}");
         assert!(total.oddities.get(Class::Transport, "bad checksum") > 50);
+        assert!(ours.tracker.sized() <= ours.connections(), "sizes go with their connections");
         let (ours, dissecting) = (all_told(ours), all_told(dissecting));
         let unlike = ours.lines().zip(dissecting.lines()).find(|(ours, other)| ours != other);
         assert_eq!(unlike, None);

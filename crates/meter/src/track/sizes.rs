@@ -96,6 +96,12 @@ impl SizesOf {
 }
 
 impl Tracker {
+    /// How many connections have room for sizes.
+    #[cfg(test)]
+    pub(crate) fn sized(&self) -> usize {
+        self.sizes.each.len()
+    }
+
     /// Spells connections out as they are at `now`, with what was added up and not counted yet.
     pub(super) fn spelling_out(&self, now: Instant) -> impl Fn(&Connection, Instant) -> Known {
         let (mut hosts, mut pending) = (self.hosts.counts.none(), self.sizes.nobody());

@@ -154,18 +154,15 @@ impl Table {
     }
 
     /// Enters a side under its reference, if it is known, and under the network connection, if the
-    /// class has it. Another connection that is found under the same key is over, and forgotten.
-    pub(super) fn bind(&mut self, place: Place, side: Side, hosts: &Hosts) -> Option<Connection> {
+    /// class has it. Other connections that are found under the same keys are over, and forgotten.
+    pub(super) fn bind(&mut self, place: Place, side: Side, hosts: &Hosts) -> Vec<Connection> {
         let connection = self.slab.at(place);
         let is_named = connection.senders[side].reference != Reference(0);
         let by_network = connection.is_by_network();
-        let mut forgotten = None;
-        for (is_wanted, by_network) in [(is_named, false), (by_network, true)] {
-            if is_wanted {
-                forgotten = self.enter(entry(place, side, by_network), hosts).or(forgotten);
-            }
-        }
-        forgotten
+        let ways = [(is_named, false), (by_network, true)].into_iter();
+        ways.filter(|(is_wanted, _)| *is_wanted)
+            .filter_map(|(_, by_network)| self.enter(entry(place, side, by_network), hosts))
+            .collect()
     }
 
     fn enter(&mut self, new: Entry, hosts: &Hosts) -> Option<Connection> {
@@ -279,6 +276,21 @@ mod tests {
         assert_eq!(table.count(), 1);
         let (place, side) = find(&table, &hosts, 7).unwrap();
         assert_eq!((table.slab.heard(place), side), (at(2), 0));
+    }
+
+    #[test]
+    fn one_that_is_found_under_the_keys_of_two_has_both_forgotten() {
+        let (mut table, hosts) = (Table::new(8, 0), hosts());
+        insert(&mut table, &hosts, 7, 1);
+        let [from, to] = [0, 1].map(|host| End { host, port: 0 });
+        let mut of_network = Connection::adopted(from, to, Reference(0), at(2));
+        of_network.format = Some(wire::tp::Format::Class0);
+        assert_eq!(table.insert(of_network, at(2), &hosts).1.len(), 0);
+        let mut of_both = Connection::requested(from, to, Reference(7), 0, at(3));
+        of_both.format = Some(wire::tp::Format::Class0);
+        let forgotten: Vec<State> =
+            table.insert(of_both, at(3), &hosts).1.iter().map(|gone| gone.state).collect();
+        assert_eq!((forgotten, table.count()), (vec![State::Opening, State::Established], 1));
     }
 
     #[test]
