@@ -10,6 +10,8 @@
 //!       -> TPDUs -> track (of which connection?) -> Sight -> measure -> metric
 //! ```
 //!
+//! Frames as most are take a shorter way, which counts the same: `track::plain` and `stream::plain`.
+//!
 //! To add a measure: one file in `measure`, and one field with its lines in `measure::Traffic`, where hosts have it, or in
 //! `measure::Measures`.
 #![forbid(unsafe_code)]

@@ -4,7 +4,7 @@ use crate::export::{comments, frames};
 use crate::watch::{data, may_listen};
 use crate::wires::Namespaces;
 use crate::{check_code, interrupt, records, run, run_in, stderr};
-use live::port::{AfPacket, AfPacketParams, Port as _, Stamp, Wait};
+use live::port::Port as _;
 use stack::station::Frame;
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -29,15 +29,7 @@ fn watching(namespaces: &Namespaces, folder: &Path, more: &[&str]) -> Child {
 
 /// Sends frames into the near end.
 fn send(namespaces: &Namespaces, frames: impl Iterator<Item = Vec<u8>>) {
-    let params = AfPacketParams {
-        interface: "w0".to_owned(),
-        namespace: Some(namespaces.names[0].clone()),
-        station: None,
-        groups: Vec::new(),
-        wait: Wait::Block,
-        stamp: Stamp::User,
-    };
-    let mut port = AfPacket::open(&params).unwrap();
+    let mut port = namespaces.near_port();
     for frame in frames {
         port.send(&Frame::new(frame.into())).unwrap();
     }

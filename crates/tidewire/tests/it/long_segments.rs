@@ -2,7 +2,7 @@
 
 use crate::wires::Namespaces;
 use crate::{check_code, records};
-use live::port::{AfPacket, AfPacketParams, Port as _, Stamp, Wait};
+use live::port::Port as _;
 use stack::station::Frame;
 use std::io::{BufRead as _, BufReader};
 use std::net::Ipv4Addr;
@@ -66,15 +66,7 @@ fn every_tpkt_of_a_long_segment_on_a_port_is_metered() {
     let mut said = String::new();
     BufReader::new(watch.stderr.take().unwrap()).read_line(&mut said).unwrap();
     assert!(said.contains("listening on w0"), "{said}");
-    let params = AfPacketParams {
-        interface: "w0".to_owned(),
-        namespace: Some(namespaces.names[0].clone()),
-        station: None,
-        groups: Vec::new(),
-        wait: Wait::Block,
-        stamp: Stamp::User,
-    };
-    let mut port = AfPacket::open(&params).unwrap();
+    let mut port = namespaces.near_port();
     let (syn, data) = (0x02, packets(140));
     port.send(&Frame::new(frame(999, syn, &[]).into())).unwrap();
     for (number, segment) in data.chunks(1_400).enumerate() {

@@ -4,7 +4,7 @@ use crate::relay::line;
 use crate::watch::data;
 use crate::wires::{Namespaces, result, serving, session};
 use crate::{check_code, interrupt, records, run, stderr, stdout};
-use live::port::{AfPacket, AfPacketParams, Port as _, Stamp, Wait};
+use live::port::Port as _;
 use serde_json::Value;
 use stack::station::Frame;
 use std::fs;
@@ -143,15 +143,7 @@ fn what_the_kernel_dropped_at_a_tap_is_told_and_not_taken_for_a_loss_between_the
     };
     // While it stands still more passes the near tap than the 16 MB that the kernel keeps for it.
     signal("-STOP");
-    let params = AfPacketParams {
-        interface: "w0".to_owned(),
-        namespace: Some(left.names[0].clone()),
-        station: None,
-        groups: Vec::new(),
-        wait: Wait::Block,
-        stamp: Stamp::User,
-    };
-    let mut port = AfPacket::open(&params).unwrap();
+    let mut port = left.near_port();
     let mut frame = data(0);
     frame.resize(1_500, 0);
     let frame = Frame::new(frame.into());

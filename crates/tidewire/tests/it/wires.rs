@@ -2,6 +2,7 @@
 //! test makes itself, with and without loss. What receiver, meter and tshark count must be the same.
 
 use crate::{check_code, command, records, run, stdout};
+use live::port::{AfPacket, AfPacketParams, Stamp, Wait};
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader};
 use std::net::UdpSocket;
@@ -47,6 +48,19 @@ impl Namespaces {
             must(&["-n", name, "link", "set", "w0", "up"]);
         }
         Some(made)
+    }
+
+    /// A port on the near end, to send frames from.
+    pub(crate) fn near_port(&self) -> AfPacket {
+        let params = AfPacketParams {
+            interface: "w0".to_owned(),
+            namespace: Some(self.names[0].clone()),
+            station: None,
+            groups: Vec::new(),
+            wait: Wait::Block,
+            stamp: Stamp::User,
+        };
+        AfPacket::open(&params).unwrap()
     }
 
     /// The command, inside one of them.
