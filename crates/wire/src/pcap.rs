@@ -78,7 +78,7 @@ impl Reader {
             .and_then(|octets| octets.first_chunk())
             .map(Self::from_header)
             .ok_or(CaptureError::CutShort { offset })??;
-        source.take(FILE_HEADER_OCTETS);
+        source.take(FILE_HEADER_OCTETS, (0, 0));
         Ok(reader)
     }
 
@@ -125,24 +125,27 @@ impl Reader {
         &self.interface
     }
 
-    #[inline]
+    // Always: the record need not be written down.
+    #[inline(always)]
     pub(crate) fn next<'s>(
         &mut self,
         source: &'s mut Source,
     ) -> Result<Option<Record<'s>>, CaptureError> {
         // Most records are at hand whole.
-        let at_hand = source.at_hand();
-        let room = at_hand.len().saturating_sub(self.record_header_octets);
-        let header = at_hand.first_chunk().map(|header| self.header(header));
-        if let Some(header) = header.filter(|header| header.captured <= room) {
-            return Ok(Some(self.record(&header, source)));
-        }
-        self.next_read(source)
+        let header = source.first().map(|header| self.header(header));
+        let header = match header.filter(|header| source.left() as u64 >= self.octets(header)) {
+            Some(header) => header,
+            None => match self.next_header(source)? {
+                Some(header) => header,
+                None => return Ok(None),
+            },
+        };
+        Ok(Some(self.record(&header, source)))
     }
 
-    /// The next record, for which more has to be read first.
+    /// The header of the next record, for which more has to be read first.
     #[cold]
-    fn next_read<'s>(&self, source: &'s mut Source) -> Result<Option<Record<'s>>, CaptureError> {
+    fn next_header(&self, source: &mut Source) -> Result<Option<Header>, CaptureError> {
         let Some(octets) = source.whole(self.record_header_octets)? else { return Ok(None) };
         let Some(header) = octets.first_chunk().map(|header| self.header(header)) else {
             return Err(CaptureError::CutShort { offset: source.offset() });
@@ -151,10 +154,15 @@ impl Reader {
             let octets = header.captured as u64;
             return Err(CaptureError::TooLong { offset: source.offset(), octets });
         }
-        if source.whole(self.record_header_octets + header.captured)?.is_none() {
+        if source.whole(self.octets(&header) as usize)?.is_none() {
             return Err(CaptureError::CutShort { offset: source.offset() });
         }
-        Ok(Some(self.record(&header, source)))
+        Ok(Some(header))
+    }
+
+    /// Octets of a record, its header among them.
+    const fn octets(&self, header: &Header) -> u64 {
+        self.record_header_octets as u64 + header.captured as u64
     }
 
     /// What the header of a record says.
@@ -180,13 +188,12 @@ impl Reader {
     #[inline]
     fn record<'s>(&self, header: &Header, source: &'s mut Source) -> Record<'s> {
         let Header { nanos, captured, original } = *header;
-        let octets = source.take(self.record_header_octets + captured);
-        let frame = octets.get(self.record_header_octets..).unwrap_or_default();
         let original_octets = original.max(captured).saturating_sub(self.fcs_octets);
+        let frame = (self.record_header_octets, captured.min(original_octets));
         Record {
             at: Instant::from_nanos(nanos),
             link: self.interface.link,
-            octets: frame.get(..original_octets).unwrap_or(frame),
+            octets: source.take(self.octets(header) as usize, frame),
             original_octets,
             interface: 0,
         }
@@ -336,6 +343,10 @@ mod tests {
         let header = BIG.replace("c3 d4", "cd 34");
         let record = "00 00 00 00 00 00 00 01 00 00 00 01 00 00 00 01 00 00 00 02 08 00 00 00 07";
         assert_eq!(read(&file(&header, record)), (vec![(1_000, 1, vec![7], 1, 0)], None));
+        // 24 octets of header, records of 24 and 24 + 1; the last is cut where its header would end if it were short.
+        let empty = "00 00 00 00 00 00 00 01 00 00 00 00 00 00 00 01 00 00 00 02 08 00 00 00";
+        let records = [empty, record].join(" ");
+        check_cuts(&file(&header, &records), &[(0, 0), (24, 0), (48, 1), (73, 2)]);
     }
 
     #[test]

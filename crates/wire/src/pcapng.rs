@@ -177,7 +177,7 @@ impl Reader {
         Record {
             at: self.last,
             link,
-            octets: source.take(octets).get(packet.place).unwrap_or_default(),
+            octets: source.take(octets, (packet.place.start, packet.place.len())),
             original_octets: packet.original_octets,
             interface: packet.interface as u32,
         }
@@ -199,7 +199,7 @@ impl Reader {
                 field: malformed.field,
             })?;
             let Some(packet) = packet else {
-                source.take(octets);
+                source.take(octets, (0, 0));
                 continue;
             };
             let Some(interface) = self.interfaces.get(packet.interface) else {

@@ -95,12 +95,25 @@ impl Source {
         Ok(Some(self.at_hand()))
     }
 
-    /// Takes the next `octets` octets, which [`whole`](Self::whole) has shown to be there.
+    /// The first of the next octets, if so many have been read.
     #[inline]
-    pub(crate) fn take(&mut self, octets: usize) -> &[u8] {
-        let start = self.start;
-        self.start = self.end.min(start + octets);
-        self.buffer.get(start..self.start).unwrap_or_default()
+    pub(crate) fn first<const N: usize>(&self) -> Option<&[u8; N]> {
+        if self.left() < N { None } else { self.buffer.get(self.start..)?.first_chunk() }
+    }
+
+    /// How many octets have been read and not taken.
+    #[inline]
+    pub(crate) const fn left(&self) -> usize {
+        self.end - self.start
+    }
+
+    /// Takes the next `octets` octets, which are there, and gives so many of them that begin so far in.
+    #[inline]
+    pub(crate) fn take(&mut self, octets: usize, (at, count): (usize, usize)) -> &[u8] {
+        debug_assert!(octets <= self.left() && at + count <= octets);
+        let from = self.start + at;
+        self.start += octets;
+        self.buffer.get(from..from + count).unwrap_or_default()
     }
 
     /// Reads until `octets` octets are there or no more come.
