@@ -13,17 +13,36 @@ const NOWHERE: Place = Place::MAX;
 /// Places are numbered with so many bits at the most, so that an index may use the others.
 pub(crate) const PLACE_BITS: u32 = 29;
 
-/// The second in which it is; wraps after 136 years.
-const fn seconds(at: Instant) -> u32 {
-    (at.as_nanos() / 1_000_000_000) as u32
+/// When the second ends in which it is.
+const fn end_of_second(at: Instant) -> Instant {
+    Instant::from_nanos((at.as_nanos() / 1_000_000_000 + 1).saturating_mul(1_000_000_000))
+}
+
+/// When a thing was heard.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Heard {
+    last: Instant,
+    /// When the second ends in which it was put where it stands on the string.
+    until: Instant,
+}
+
+impl Heard {
+    const fn first(at: Instant) -> Self {
+        Self { last: at, until: end_of_second(at) }
+    }
+
+    /// Notes that it was heard now; whether it has to be moved up on the string then.
+    #[inline]
+    pub(crate) fn note(&mut self, at: Instant) -> bool {
+        self.last = at;
+        at >= self.until
+    }
 }
 
 #[derive(Clone, Debug)]
 struct Slot<T> {
     value: Option<T>,
-    heard: Instant,
-    /// In which second it was put where it stands on the string.
-    linked_seconds: u32,
+    heard: Heard,
     /// The next one heard before this one; of a free place, the next free one.
     older: Place,
     /// The next one heard after this one.
@@ -85,9 +104,19 @@ impl<T> Slab<T> {
         slot.expect("a place found in an index is taken")
     }
 
+    /// The same, and when it was heard.
+    #[inline]
+    pub(crate) fn heard_at(&mut self, place: Place) -> (&mut T, &mut Heard) {
+        let slot = self.slots.get_mut(place as usize);
+        let both = slot.and_then(|slot| Some((slot.value.as_mut()?, &mut slot.heard)));
+        both.expect("a place found in an index is taken")
+    }
+
     /// Each thing, in the order of their places.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&T, Instant)> {
-        self.slots.iter().filter_map(|slot| slot.value.as_ref().map(|value| (value, slot.heard)))
+        self.slots
+            .iter()
+            .filter_map(|slot| slot.value.as_ref().map(|value| (value, slot.heard.last)))
     }
 
     /// Every place that has been taken, whether it still is or not.
@@ -97,18 +126,13 @@ impl<T> Slab<T> {
 
     /// When the thing in this place was heard last.
     pub(crate) fn heard(&self, place: Place) -> Instant {
-        self.slots.get(place as usize).map_or(Instant::ZERO, |slot| slot.heard)
+        self.slots.get(place as usize).map_or(Instant::ZERO, |slot| slot.heard.last)
     }
 
     /// Puts a thing in a place, heard now. To be called where there is room.
     pub(crate) fn insert(&mut self, value: T, at: Instant) -> Place {
-        let slot = Slot {
-            value: Some(value),
-            heard: at,
-            linked_seconds: seconds(at),
-            older: NOWHERE,
-            newer: NOWHERE,
-        };
+        let slot =
+            Slot { value: Some(value), heard: Heard::first(at), older: NOWHERE, newer: NOWHERE };
         self.count += 1;
         let place = self.free;
         let place = if let Some(free) = self.slots.get_mut(place as usize) {
@@ -136,17 +160,17 @@ impl<T> Slab<T> {
     /// Notes that the thing in this place was heard.
     #[inline]
     pub(crate) fn touch(&mut self, place: Place, at: Instant) {
-        let Some(slot) = self.slots.get_mut(place as usize) else { return };
-        slot.heard = at;
-        if slot.linked_seconds != seconds(at) {
-            slot.linked_seconds = seconds(at);
-            self.move_up(place);
+        if self.slots.get_mut(place as usize).is_some_and(|slot| slot.heard.note(at)) {
+            self.move_up(place, at);
         }
     }
 
-    /// Puts a place at the new end of the string.
+    /// Puts a place that was heard now at the new end of the string.
     #[cold]
-    fn move_up(&mut self, place: Place) {
+    pub(crate) fn move_up(&mut self, place: Place, at: Instant) {
+        if let Some(slot) = self.slots.get_mut(place as usize) {
+            slot.heard = Heard::first(at);
+        }
         self.unlink(place);
         self.link(place);
     }

@@ -180,12 +180,12 @@ impl Streams {
         let Some(slot) = self.remember(plain) else { return false };
         let Known { place, way, receiver, number } = *self.remembered.at(slot);
         let way = usize::from(way);
-        self.slab.touch(place, at);
         let recalled = tracker.recall(number, receiver);
-        let flow = self.slab.at(place);
+        let (flow, heard) = self.slab.heard_at(place);
         if !flow.in_turn(at, way, &plain.print, sink) {
             return false;
         }
+        let is_late = heard.note(at);
         if let Some((dt, octets)) = plain.dt {
             let ends = &flow.ends;
             let part = (dt, octets, plain.missing_octets);
@@ -202,6 +202,9 @@ impl Streams {
                     crate::nsdu::observe(tracker, passage, tpdu, missing, sink);
                 }
             }
+        }
+        if is_late {
+            self.slab.move_up(place, at);
         }
         true
     }

@@ -247,12 +247,15 @@ impl Tracker {
     ) {
         let (at, side, _) = of;
         let data_octets = part.data_octets;
-        self.table.slab.touch(place, at);
-        let connection = self.table.get(place);
+        let (connection, heard) = self.table.slab.heard_at(place);
+        let is_late = heard.note(at);
         let Some(finished) = transfer::data_in_turn(connection, of, part, sink) else {
             return self.part_out_of_turn(place, of, (part, header_octets), sink);
         };
         connection.senders[side].count_data((header_octets, data_octets), finished);
+        if is_late {
+            self.table.slab.move_up(place, at);
+        }
         let all = &mut sink.measures.traffic;
         let class = |octets| self.remembered.class(octets, &all.sizes);
         let classes =
@@ -288,7 +291,8 @@ impl Tracker {
         sink: &mut Sink<'_>,
     ) {
         let (at, side, _) = of;
-        let connection = self.table.get(place);
+        let (connection, heard) = self.table.slab.heard_at(place);
+        let is_late = heard.note(at);
         let role = transfer::told(connection, of, told, sink);
         let is_ordinary = !connection.senders[other(side)].data.has_holes();
         let Some(sort) = Sort::of(role).filter(|_| is_ordinary) else {
@@ -297,7 +301,9 @@ impl Tracker {
             return self.count_known(at, (place, side), &tpdu, sink);
         };
         connection.senders[side].count_acknowledgement(header_octets, role);
-        self.table.slab.touch(place, at);
+        if is_late {
+            self.table.slab.move_up(place, at);
+        }
         let all = &mut sink.measures.traffic;
         let classes = [self.remembered.class(header_octets, &all.sizes), 0, 0];
         let one = Alike::one(classes, header_octets, 0, 0);
