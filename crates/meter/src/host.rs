@@ -145,10 +145,15 @@ impl Counts {
         }
     }
 
-    /// Counts TPDUs of one sort from one host to another.
-    pub(crate) fn alike(&mut self, ends: [HostNumber; 2], sort: Sort, alike: &Alike) {
+    /// Counts TPDUs of one sort from one host to another in a second.
+    pub(crate) fn alike(
+        &mut self,
+        second: u64,
+        ends: [HostNumber; 2],
+        (sort, alike): (Sort, &Alike),
+    ) {
         for (way, end) in ends.into_iter().enumerate() {
-            self.of(Some(end), way).alike(sort, alike);
+            self.of(Some(end), way).alike(second, sort, alike);
         }
     }
 }

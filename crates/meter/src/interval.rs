@@ -180,9 +180,9 @@ impl Intervals {
         self.current.map(|current| current.index)
     }
 
-    /// Whether the interval under way ends before this time.
-    pub(crate) fn ends_by(&self, at: Instant) -> bool {
-        self.current.is_some_and(|current| at >= current.end)
+    /// Whether the interval or the second under way is over at this time.
+    pub(crate) fn turns_by(&self, at: Instant) -> bool {
+        self.current.is_some_and(|current| at >= current.until)
     }
 
     /// Takes notice of the time, if it is one within the second and the interval under way and not earlier than

@@ -166,13 +166,13 @@ impl Meter {
         if self.intervals.goes_on(at) {
             return Some(at);
         }
-        if self.intervals.ends_by(at) {
+        if self.intervals.turns_by(at) {
             self.settle();
         }
         self.intervals.tick(at)
     }
 
-    /// Has the interval under way count all that was seen in it.
+    /// Has the interval under way count all that was seen in it: before it ends, and at the end of each second.
     fn settle(&mut self) {
         self.tracker.settle(&mut self.intervals.sink().measures.traffic);
     }
@@ -265,6 +265,7 @@ impl Meter {
     /// Ends the interval under way, which lasts its full length, and gives the total of all
     /// intervals. The last interval can be taken afterwards.
     pub fn finish(&mut self) -> Report {
+        self.settle();
         self.reassembly.finish(self.intervals.oddities());
         self.streams.finish(&mut self.tracker, &mut self.intervals.sink());
         self.until = self.intervals.last();

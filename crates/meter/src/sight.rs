@@ -82,6 +82,8 @@ pub enum Order {
 /// A TPDU and its place in its connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tpdu {
+    /// When it passed; of one that TCP held back, when it came in order.
+    pub at: Instant,
     /// What it is.
     pub kind: Kind,
     /// Length indicator, fixed and variable part.
@@ -107,10 +109,11 @@ pub struct Tpdu {
 }
 
 impl Tpdu {
-    /// A TPDU that is nothing special.
+    /// A TPDU that is nothing special, at time zero.
     #[must_use]
     pub const fn plain(kind: Kind, header_octets: u64, data_octets: u64) -> Self {
         Self {
+            at: Instant::ZERO,
             kind,
             header_octets,
             data_octets,

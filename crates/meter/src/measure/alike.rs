@@ -76,6 +76,11 @@ impl Alike {
         [tpdu, data, tsdu]
     }
 
+    /// Octets of their headers and their user data.
+    pub(crate) const fn octets(&self) -> u64 {
+        self.header_octets + self.data_octets
+    }
+
     /// Adds others; whether they are in the same classes, and there is room.
     #[inline]
     pub(crate) fn add(&mut self, other: &Self) -> bool {
@@ -92,8 +97,9 @@ impl Alike {
 }
 
 impl Traffic {
-    /// Takes notice of TPDUs of one sort that went this way.
-    pub(crate) fn alike(&mut self, sort: Sort, alike: &Alike) {
+    /// Takes notice of TPDUs of one sort that went this way in a second.
+    pub(crate) fn alike(&mut self, second: u64, sort: Sort, alike: &Alike) {
+        self.peak.count(second, alike.tpdus.into(), alike.octets());
         self.transport.alike(sort, alike);
         self.tsdus.alike(sort, alike);
         self.sizes.alike(sort, alike);

@@ -4,7 +4,7 @@
 //! the same places, and only their octets have to be added up. Bias: none of its own; it counts what the
 //! measures would count one by one.
 
-use super::Measures;
+use super::{Measures, second};
 use wire::time::Instant;
 
 /// A MAC header, and one with the LLC header of a datagram behind it.
@@ -64,7 +64,7 @@ impl Measures {
             self.link.octets += same.octets;
             self.network.npdus += same.frames;
             self.network.octets += same.octets - same.frames * before_npdu;
-            self.peak.lpdus(at, same.frames, same.octets);
+            self.peak.count(second(at), same.frames, same.octets);
         }
         self.llc.datagrams += datagrams.frames;
         self.streams.segments += segments.frames;

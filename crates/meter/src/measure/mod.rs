@@ -29,6 +29,7 @@ pub use link::Link;
 pub use llc::Llc;
 pub use network::Network;
 pub use peak::Peak;
+pub(crate) use peak::second;
 pub use role::Roles;
 pub use size::{BOUNDS_OCTETS, NO_BOUND_OCTETS, SizeClass, Sizes};
 pub use stream::Streams;
@@ -98,7 +99,7 @@ impl Measures {
     /// Takes notice of an LPDU.
     fn lpdu(&mut self, at: Instant, octets: u64, llc: Option<Control>) {
         self.link.lpdu(octets);
-        self.peak.lpdu(at, octets);
+        self.peak.count(second(at), 1, octets);
         if let Some(control) = llc {
             self.llc.lpdu(control);
         }
@@ -148,7 +149,7 @@ impl Measures {
             self.table().into_iter().map(|(name, value)| (name.into(), value)).collect();
         let rows = values.len();
         // The times of hosts are among those of the network.
-        let Traffic { transport, tsdus, connections, sizes, roles, windows, waits: _ } =
+        let Traffic { transport, tsdus, connections, peak, sizes, roles, windows, waits: _ } =
             &self.traffic;
         let more = [
             self.link.values(),
@@ -156,7 +157,8 @@ impl Measures {
             transport.values(),
             tsdus.values(),
             connections.values(),
-            self.peak.values(),
+            self.peak.of_lpdus(),
+            peak.of_tpdus(),
             sizes.values(),
             roles.values(),
             windows.values(),
@@ -182,6 +184,8 @@ pub struct Traffic {
     pub tsdus: Tsdus,
     /// Steps in the lives of connections, by who sent the TPDU that made them.
     pub connections: Connections,
+    /// The busiest second of TPDUs.
+    pub peak: Peak,
     /// TPDUs and TSDUs by size.
     pub sizes: Sizes,
     /// What AKs are for.
@@ -206,6 +210,7 @@ impl Traffic {
             transport: self.transport.since(&earlier.transport),
             tsdus: self.tsdus.since(&earlier.tsdus),
             connections: self.connections.since(&earlier.connections),
+            peak: self.peak.since(&earlier.peak),
             sizes: self.sizes.since(&earlier.sizes),
             roles: self.roles.since(&earlier.roles),
             windows: self.windows.since(&earlier.windows),
@@ -218,6 +223,7 @@ impl Traffic {
         self.transport.add(&other.transport);
         self.tsdus.add(&other.tsdus);
         self.connections.add(&other.connections);
+        self.peak.add(&other.peak);
         self.sizes.add(&other.sizes);
         self.roles.add(&other.roles);
         self.windows.add(&other.windows);
@@ -235,6 +241,7 @@ impl Traffic {
         self.transport.tpdu(tpdu);
         self.tsdus.tpdu(tpdu);
         self.connections.step(tpdu.step);
+        self.peak.count(second(tpdu.at), 1, tpdu.header_octets + tpdu.data_octets);
         self.sizes.count(tpdu, places);
         self.roles.tpdu(tpdu);
         self.windows.tpdu(tpdu);
@@ -247,6 +254,7 @@ impl Traffic {
             self.transport.values(),
             self.tsdus.values(),
             self.connections.values(),
+            self.peak.of_tpdus(),
             self.sizes.values(),
             self.roles.values(),
             self.windows.values(),
@@ -268,9 +276,9 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), count);
-        // 17 rows, 8 more steps of connections, 2 of the peak second, 5 of each of 10 kinds less
+        // 17 rows, 8 more steps of connections, 2 of each of 2 peak seconds, 5 of each of 10 kinds less
         // the 4 that are rows already, 4 of each of 10 sizes, 5 roles, 2 of windows, 7 of LLC, 7 of
         // TCP, and 6 of each of 7 delays.
-        assert_eq!(count, 17 + 8 + 2 + 50 - 4 + 40 + 5 + 2 + 7 + 7 + 42);
+        assert_eq!(count, 17 + 8 + 4 + 50 - 4 + 40 + 5 + 2 + 7 + 7 + 42);
     }
 }

@@ -235,6 +235,8 @@ impl Streams {
             for way in [0, 1] {
                 self.held_octets += flush(flow, way, at, tracker, sink);
             }
+            // Each in the second in which its stream was heard.
+            tracker.settle(&mut sink.measures.traffic);
         }
     }
 

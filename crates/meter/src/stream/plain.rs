@@ -360,7 +360,10 @@ mod tests {
                 let at = dissecting.tick(at).expect("time runs forwards");
                 dissecting.dissect(at, Link::Ethernet, captured, octets.len());
             }
-            assert!(ours.tracker.sized() <= ours.connections(), "sizes go with their connections");
+            assert!(
+                ours.tracker.kept() <= ours.connections(),
+                "what is kept goes with its connection"
+            );
             let (ours, dissecting) = (all_told(ours), all_told(dissecting));
             let unlike = ours.lines().zip(dissecting.lines()).find(|(ours, other)| ours != other);
             assert_eq!(unlike, None, "seed {seed}");

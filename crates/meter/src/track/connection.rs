@@ -9,7 +9,7 @@ use super::delays::DelaySum;
 use super::direction::{Direction, Numbers};
 use super::waiting::Waiting;
 use crate::host::HostNumber;
-use crate::measure::{Sizes, Times, Volume, Waits};
+use crate::measure::{Peak, Sizes, Times, Volume, Waits};
 use crate::sight::{Ending, Role, Tpdu};
 use crate::user::{Confidence, User};
 use std::collections::VecDeque;
@@ -356,6 +356,7 @@ impl Sender {
             empty_parts: rare.map_or(0, |rare| rare.empty_parts),
             closed_since: self.closed_since(),
             numbers: None,
+            peak: Peak::default(),
             sizes: Sizes::default(),
             waits,
         }

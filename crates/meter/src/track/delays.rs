@@ -54,8 +54,8 @@ impl Tracker {
     /// Each host, at this time.
     pub(crate) fn hosts(&self, now: Instant) -> impl Iterator<Item = Host> {
         let mut counts = self.hosts.counts.clone();
-        let (all, sizes) = (&mut Traffic::default(), &mut self.sizes.nobody());
-        self.remembered.tell(Tally { hosts: &mut counts, all, sizes });
+        let (all, sides) = (&mut Traffic::default(), &mut self.sides.nobody());
+        self.remembered.tell(Tally { hosts: &mut counts, all, sides });
         for (connection, _) in self.table.slab.iter() {
             count(&mut counts, connection, now);
         }

@@ -1,6 +1,6 @@
 //! What one side of a connection sent, spelled out for whoever asks.
 
-use crate::measure::{Measure as _, Sizes, Transport, Volume, Waits};
+use crate::measure::{Measure as _, Peak, Sizes, Transport, Volume, Waits};
 use wire::time::Instant;
 use wire::tp::Kind;
 
@@ -34,6 +34,8 @@ pub struct Direction {
     pub closed_since: Option<Instant>,
     /// Where its numbers stand; none in classes without numbers, and before the first.
     pub numbers: Option<Numbers>,
+    /// The busiest second of its TPDUs.
+    pub peak: Peak,
     /// Its TPDUs, DTs and TSDUs by size.
     pub sizes: Sizes,
     /// How long things took, the longest to the next microsecond; how long its peer gave no credit.
@@ -74,6 +76,7 @@ impl Direction {
             empty_parts: self.empty_parts - earlier.empty_parts,
             closed_since: self.closed_since,
             numbers: self.numbers,
+            peak: self.peak.since(&earlier.peak),
             sizes: self.sizes.since(&earlier.sizes),
             waits: self.waits.since(&earlier.waits),
         }
@@ -88,6 +91,7 @@ impl Direction {
         self.into_closed_window += other.into_closed_window;
         self.empty_parts += other.empty_parts;
         (self.closed_since, self.numbers) = (None, None);
+        self.peak.add(&other.peak);
         // Nothing has bounds of its own.
         if self.sizes.classes == Sizes::default().classes {
             self.sizes.bounds_octets = other.sizes.bounds_octets;

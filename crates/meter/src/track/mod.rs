@@ -26,8 +26,8 @@ mod ending;
 mod plain;
 mod remembered;
 mod report;
+mod sides;
 mod sink;
-mod sizes;
 mod table;
 mod transfer;
 mod tsdu;
@@ -50,7 +50,7 @@ use crate::user;
 use connection::{Connection, End, other};
 use core::time::Duration;
 use remembered::{Remembered, Tally};
-use sizes::SizesOf;
+use sides::Sides;
 use std::collections::VecDeque;
 use table::{Found, Key, Table};
 use transfer::Part;
@@ -87,7 +87,7 @@ pub(crate) struct Tracker {
     table: Table,
     remembered: Remembered,
     hosts: Hosts,
-    sizes: SizesOf,
+    sides: Sides,
     silence_nanos: u64,
     /// The number of the last connection.
     serial: u32,
@@ -100,9 +100,9 @@ impl Tracker {
     pub(crate) fn new(maximum: usize, silence: Duration, hosts: Hosts, seed: u64) -> Self {
         let (table, forgotten) = (Table::new(maximum, seed), VecDeque::new());
         let none = hosts.counts.sizes();
-        let (remembered, sizes) = (Remembered::new(&none), SizesOf::new(none));
+        let (remembered, sides) = (Remembered::new(&none), Sides::new(none));
         let silence_nanos = nanos(silence);
-        Self { table, remembered, hosts, sizes, silence_nanos, serial: 0, forgotten }
+        Self { table, remembered, hosts, sides, silence_nanos, serial: 0, forgotten }
     }
 
     /// How many connections are known.
@@ -147,15 +147,15 @@ impl Tracker {
 
     /// Counts all TPDUs that were added up and not counted yet, `all` being those of the network.
     pub(crate) fn settle(&mut self, all: &mut Traffic) {
-        let tally = Tally { hosts: &mut self.hosts.counts, all, sizes: &mut self.sizes };
+        let tally = Tally { hosts: &mut self.hosts.counts, all, sides: &mut self.sides };
         self.remembered.settle(tally);
     }
 
     /// Counts all TPDUs that were added up and not counted yet into a count of those of the network that goes
     /// elsewhere.
     pub(crate) fn tell(&self, all: &mut Traffic) {
-        let (hosts, sizes) = (&mut self.hosts.counts.none(), &mut self.sizes.nobody());
-        self.remembered.tell(Tally { hosts, all, sizes });
+        let (hosts, sides) = (&mut self.hosts.counts.none(), &mut self.sides.nobody());
+        self.remembered.tell(Tally { hosts, all, sides });
     }
 
     /// Takes notice of a TPDU of which the last `missing_octets` of user data are not at hand, and
@@ -187,7 +187,8 @@ impl Tracker {
             return Err(Discarded::BadChecksum);
         }
         let data_octets = (raw.data().len() + missing_octets) as u64;
-        let mut tpdu = Tpdu::plain(raw.kind, raw.header_octets as u64, data_octets);
+        let plain = Tpdu::plain(raw.kind, raw.header_octets as u64, data_octets);
+        let mut tpdu = Tpdu { at: passage.at, ..plain };
         let from = match pdu {
             Pdu::Cr(cr) => self.request(passage, cr, raw.octets, (&mut tpdu, sink)),
             Pdu::Cc(cc) => self.confirm(passage, cc, found, (&mut tpdu, sink)),
@@ -226,7 +227,7 @@ impl Tracker {
         let ends = [side, other(side)].map(|side| Some(connection.senders[side].end().host));
         // All have the same bounds.
         let places = sink.measures.traffic.sizes.places(tpdu);
-        self.sizes.count((connection.serial, side), |sizes| sizes.count(tpdu, places));
+        self.sides.count((connection.serial, side), tpdu, places);
         self.hosts.counts.observe(ends, tpdu, places);
         sink.measures.traffic.sized(tpdu, places);
         sink.witness(|| Sight::Tpdu(*tpdu));
@@ -262,13 +263,13 @@ impl Tracker {
 
     fn forget(&mut self, connection: &Connection, last: Instant, sink: &mut Sink<'_>) {
         self.settle(&mut sink.measures.traffic);
-        let sizes = self.sizes.take(connection.serial);
+        let kept = self.sides.take(connection.serial);
         connection.closed_for(last).for_each(|closed| sink.closed_window(closed));
         self.keep_delays(connection, last);
         if self.forgotten.len() >= MAXIMUM_FORGOTTEN {
             self.forgotten.pop_front();
         }
-        self.forgotten.push_back(Known::of(connection, (last, last), &self.hosts, sizes));
+        self.forgotten.push_back(Known::of(connection, (last, last), &self.hosts, kept));
     }
 
     fn insert(&mut self, mut connection: Connection, at: Instant, sink: &mut Sink<'_>) -> Place {

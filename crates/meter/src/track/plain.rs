@@ -262,8 +262,8 @@ impl Tracker {
             [class(header_octets + data_octets), class(data_octets), finished.map_or(0, class)];
         let one = Alike::one(classes, header_octets, data_octets, finished.unwrap_or(0));
         let sort = if finished.is_some() { Sort::End } else { Sort::Part };
-        let tally = Tally { hosts: &mut self.hosts.counts, all, sizes: &mut self.sizes };
-        self.remembered.add(slot, (sort, one), tally);
+        let tally = Tally { hosts: &mut self.hosts.counts, all, sides: &mut self.sides };
+        self.remembered.add((at, slot), (sort, one), tally);
     }
 
     /// A DT that is not as most are.
@@ -276,7 +276,7 @@ impl Tracker {
         sink: &mut Sink<'_>,
     ) {
         let (at, side, _) = of;
-        let mut tpdu = Tpdu::plain(Kind::Dt, header_octets, part.data_octets);
+        let mut tpdu = Tpdu { at, ..Tpdu::plain(Kind::Dt, header_octets, part.data_octets) };
         transfer::data(self.table.get(place), of, part, (&mut tpdu, sink));
         self.count_known(at, (place, side), &tpdu, sink);
     }
@@ -296,7 +296,7 @@ impl Tracker {
         let role = transfer::told(connection, of, told, sink);
         let is_ordinary = !connection.senders[other(side)].data.has_holes();
         let Some(sort) = Sort::of(role).filter(|_| is_ordinary) else {
-            let mut tpdu = Tpdu::plain(Kind::Ak, header_octets, 0);
+            let mut tpdu = Tpdu { at, ..Tpdu::plain(Kind::Ak, header_octets, 0) };
             transfer::close_holes(connection, of, (told.next, role), (&mut tpdu, sink));
             return self.count_known(at, (place, side), &tpdu, sink);
         };
@@ -307,8 +307,8 @@ impl Tracker {
         let all = &mut sink.measures.traffic;
         let classes = [self.remembered.class(header_octets, &all.sizes), 0, 0];
         let one = Alike::one(classes, header_octets, 0, 0);
-        let tally = Tally { hosts: &mut self.hosts.counts, all, sizes: &mut self.sizes };
-        self.remembered.add(slot, (sort, one), tally);
+        let tally = Tally { hosts: &mut self.hosts.counts, all, sides: &mut self.sides };
+        self.remembered.add((at, slot), (sort, one), tally);
     }
 
     /// The side that goes by this name, and where it is remembered.
@@ -332,7 +332,7 @@ impl Tracker {
         let ends = [other(side), side].map(|side| connection.senders[side].end().host);
         let found_there = (found, connection.serial);
         let all = &mut sink.measures.traffic;
-        let tally = Tally { hosts: &mut self.hosts.counts, all, sizes: &mut self.sizes };
+        let tally = Tally { hosts: &mut self.hosts.counts, all, sides: &mut self.sides };
         Some((self.remembered.remember((name, changes), found_there, ends, tally), found))
     }
 }
@@ -444,7 +444,7 @@ mod tests {
         let all_kinds = [Kind::Dt, Kind::Ak].map(|kind| total.measures.traffic.transport.of(kind));
         assert!(all_kinds.iter().all(|of| of.retransmissions > 100), "{all_kinds:?}");
         assert!(total.oddities.get(Class::Transport, "bad checksum") > 50);
-        assert!(ours.tracker.sized() <= ours.connections(), "sizes go with their connections");
+        assert!(ours.tracker.kept() <= ours.connections(), "what is kept goes with its connection");
         let (ours, dissecting) = (all_told(ours), all_told(dissecting));
         let unlike = ours.lines().zip(dissecting.lines()).find(|(ours, other)| ours != other);
         assert_eq!(unlike, None);

@@ -1,29 +1,30 @@
 //! Whose TPDUs passed lately: sides of connections, under what names them in a frame.
 //!
 //! Ordinary TPDUs of one sort are added up here first. They count for their hosts and the network when others
-//! come in their place, and before anybody is told what was counted.
+//! come in their place, and before anybody is told what was counted, and when the whole second ends.
 
 use super::connection::{Side, other};
-use super::sizes::SizesOf;
+use super::sides::Sides;
 use super::table::Found;
 use crate::host::{Counts, HostNumber};
-use crate::measure::{Alike, Sizes, Sort, Traffic};
+use crate::measure::{Alike, Sizes, Sort, Traffic, second as second_of};
 use crate::memo::{Memo, Name, Slot};
 use crate::slab::Place;
+use wire::time::Instant;
 
 /// Where what was added up counts: for hosts, the network and connections.
 pub(super) struct Tally<'a> {
     pub(super) hosts: &'a mut Counts,
     pub(super) all: &'a mut Traffic,
-    pub(super) sizes: &'a mut SizesOf,
+    pub(super) sides: &'a mut Sides,
 }
 
 impl Tally<'_> {
-    /// Counts TPDUs of one sort that were sent to a side.
-    fn alike(&mut self, known: &Known, sort: Sort, alike: &Alike) {
-        self.hosts.alike(known.hosts, sort, alike);
-        self.all.alike(sort, alike);
-        self.sizes.alike((known.serial, other(known.side.into())), sort, alike);
+    /// Counts TPDUs of one sort that were sent to a side in a second.
+    fn alike(&mut self, second: u64, known: &Known, sort: Sort, alike: &Alike) {
+        self.hosts.alike(second, known.hosts, (sort, alike));
+        self.all.alike(second, sort, alike);
+        self.sides.alike(second, (known.serial, other(known.side.into())), (sort, alike));
     }
 }
 
@@ -44,11 +45,11 @@ struct Known {
 }
 
 impl Known {
-    /// Counts what was added up.
-    fn count(&self, tally: &mut Tally<'_>) {
+    /// Counts what was added up in a second.
+    fn count(&self, second: u64, tally: &mut Tally<'_>) {
         for (sort, alike) in Sort::ALL.into_iter().zip(&self.alike) {
             if alike.tpdus > 0 {
-                tally.alike(self, sort, alike);
+                tally.alike(second, self, sort, alike);
             }
         }
     }
@@ -65,6 +66,8 @@ pub(super) struct Remembered {
     classes: Box<[u8; COMMON_OCTETS]>,
     /// Those with TPDUs that have to be counted.
     listed: Vec<Slot>,
+    /// The second of all those TPDUs.
+    second: u64,
 }
 
 impl Remembered {
@@ -74,7 +77,7 @@ impl Remembered {
         for (octets, class) in classes.iter_mut().enumerate() {
             *class = sizes.class(octets as u64) as u8;
         }
-        Self { memo: Memo::default(), classes, listed: Vec::new() }
+        Self { memo: Memo::default(), classes, listed: Vec::new(), second: 0 }
     }
 
     /// The class of a size.
@@ -111,24 +114,39 @@ impl Remembered {
     ) -> Slot {
         self.memo.remember((name, changes), |before| {
             if let Some(before) = before {
-                before.count(&mut tally);
+                before.count(self.second, &mut tally);
             }
             let is_listed = before.is_some_and(|before| before.is_listed);
             Known { place, serial, side: side as u8, is_listed, hosts, alike: Default::default() }
         })
     }
 
-    /// Adds a TPDU that was sent to the side in a place.
+    /// Adds a TPDU that was sent to the side in a place. All that are added are of one second, until they are
+    /// counted.
     #[inline]
-    pub(super) fn add(&mut self, slot: Slot, (sort, one): (Sort, Alike), tally: Tally<'_>) {
+    pub(super) fn add(
+        &mut self,
+        (at, slot): (Instant, Slot),
+        (sort, one): (Sort, Alike),
+        tally: Tally<'_>,
+    ) {
         let known = self.memo.at(slot);
         if !known.is_listed {
-            known.is_listed = true;
-            self.listed.push(slot);
+            return self.list((at, slot), (sort, one));
         }
         if !known.alike[sort as usize].add(&one) {
             self.begin_anew(slot, (sort, one), tally);
         }
+    }
+
+    /// Adds the first TPDU to a side that has none to be counted.
+    #[cold]
+    fn list(&mut self, (at, slot): (Instant, Slot), (sort, one): (Sort, Alike)) {
+        let known = self.memo.at(slot);
+        known.is_listed = true;
+        known.alike[sort as usize] = one;
+        self.listed.push(slot);
+        self.second = second_of(at);
     }
 
     /// Counts those that are not like the next one, and begins with that.
@@ -137,7 +155,7 @@ impl Remembered {
         let known = self.memo.at(slot);
         let before = core::mem::replace(&mut known.alike[sort as usize], one);
         if before.tpdus > 0 {
-            tally.alike(known, sort, &before);
+            tally.alike(self.second, known, sort, &before);
         }
     }
 
@@ -145,13 +163,13 @@ impl Remembered {
     pub(super) fn settle(&mut self, mut tally: Tally<'_>) {
         for slot in self.listed.drain(..) {
             let known = self.memo.at(slot);
-            known.count(&mut tally);
+            known.count(self.second, &mut tally);
             (known.is_listed, known.alike) = (false, Default::default());
         }
     }
 
     /// Counts everything that was added up elsewhere, and leaves it as it is.
     pub(super) fn tell(&self, mut tally: Tally<'_>) {
-        self.memo.each(&self.listed).for_each(|known| known.count(&mut tally));
+        self.memo.each(&self.listed).for_each(|known| known.count(self.second, &mut tally));
     }
 }

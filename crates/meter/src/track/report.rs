@@ -2,8 +2,8 @@
 
 use super::connection::{self, State};
 use super::direction::Direction;
+use super::sides::Kept;
 use crate::host::{Address, Hosts};
-use crate::measure::Sizes;
 use crate::sight::Ending;
 use crate::user::{Confidence, User};
 use wire::time::Instant;
@@ -44,7 +44,7 @@ impl Connection {
         known: &connection::Connection,
         (last, now): (Instant, Instant),
         hosts: &Hosts,
-        sizes: [Sizes; 2],
+        kept: [Kept; 2],
     ) -> Self {
         let named = |reference| Some(reference).filter(|named| *named != Reference(0));
         Self {
@@ -54,8 +54,10 @@ impl Connection {
                 (*hosts.address(end.host), end.port)
             }),
             references: [0, 1].map(|side: usize| named(known.senders[side].reference)),
-            directions: [0, 1]
-                .map(|side: usize| Direction { sizes: sizes[side], ..known.direction(side, now) }),
+            directions: [0, 1].map(|side: usize| {
+                let Kept { sizes, peak } = kept[side];
+                Direction { sizes, peak, ..known.direction(side, now) }
+            }),
             class: known.class(),
             state: known.state,
             history: known.history(),

@@ -176,6 +176,7 @@ fn direction(direction: &Direction) -> BTreeMap<String, u64> {
     ] {
         values.insert(name.to_owned(), value);
     }
+    values.extend(owned(direction.peak.of_tpdus()));
     values.extend(owned(direction.sizes.values()));
     values.extend(owned(direction.waits.values()));
     values

@@ -1,6 +1,7 @@
 //! The meter from outside: whole captures and hand-made cases.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod busiest;
 mod capture;
 mod cases;
 mod corpus;

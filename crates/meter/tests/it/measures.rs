@@ -2,8 +2,8 @@
 
 use core::time::Duration;
 use meter::measure::{
-    Connections, Delays, Distribution, Link, Llc, Measure, Measures, Network, Roles, SizeClass,
-    Sizes, Streams, Times, Traffic, Transport, Tsdus, Volume, Waits, Windows,
+    Connections, Delays, Distribution, Link, Llc, Measure, Measures, Network, Peak, Roles,
+    SizeClass, Sizes, Streams, Times, Traffic, Transport, Tsdus, Volume, Waits, Windows,
 };
 use meter::sight::{Between, Ending, Order, Role, Segment, Sight, Step, Tpdu};
 use meter::{Direction, Numbers};
@@ -94,7 +94,7 @@ fn alone<M: Measure>() -> M {
 }
 
 /// What that counts to, under its names.
-const EXPECTED: [(&str, u64); 66] = [
+const EXPECTED: [(&str, u64); 68] = [
     // 2 to 9 link PDUs of 100 octets, 44 together; 8 network PDUs of 50.
     ("lpdus", 44),
     ("lpdu_octets", 4_400),
@@ -102,6 +102,9 @@ const EXPECTED: [(&str, u64); 66] = [
     ("npdu_octets", 400),
     ("peak_second_lpdus", 44),
     ("peak_second_lpdu_octets", 4_400),
+    // All of time zero: 43 TPDUs, 233 octets of headers and 180 of data.
+    ("peak_second_tpdus", 43),
+    ("peak_second_tpdu_octets", 413),
     ("llc_datagrams", 2),
     ("llc_exchanges", 3),
     ("llc_acknowledged", 4),
@@ -206,10 +209,16 @@ fn two_times_add_up_and_can_be_told_apart_again() {
     let mut sum = two.clone();
     sum.add(&three);
     // A second that two intervals share counts in each by its part.
-    assert_eq!((sum.peak.lpdus, sum.peak.octets), (132, 13_200));
-    assert_eq!(Measures { peak: five.peak, ..sum.clone() }, five);
-    assert_eq!(sum.traffic.since(&two.traffic), three.traffic);
-    assert_eq!(sum.traffic.since(&Traffic::default()), sum.traffic);
+    assert_eq!((sum.peak.pdus(), sum.peak.octets()), (132, 13_200));
+    assert_eq!(sum.traffic.peak.pdus(), 3 * 43);
+    let all = Traffic { peak: five.traffic.peak, ..sum.traffic.clone() };
+    assert_eq!(Measures { peak: five.peak, traffic: all, ..sum.clone() }, five);
+    // The busiest second is the busiest of all.
+    let peak = Peak::of(3 * 43, 3 * 413);
+    let after = sum.traffic.since(&two.traffic);
+    assert_eq!(after, Traffic { peak, ..three.traffic });
+    let all = sum.traffic.since(&Traffic::default());
+    assert_eq!(all, Traffic { peak, ..sum.traffic });
 }
 
 /// So many times of so many nanoseconds.
@@ -229,6 +238,7 @@ fn direction(times: u64) -> Direction {
         into_closed_window: 8 * times,
         empty_parts: 9 * times,
         closed_since: Some(Instant::from_nanos(times)),
+        peak: Peak::of(18 + times, 19 + times),
         numbers: Some(Numbers { sent: times, acknowledged: Some(times), allowed: None }),
         sizes: Sizes {
             classes: [SizeClass {
@@ -251,7 +261,7 @@ fn direction(times: u64) -> Direction {
 #[test]
 fn a_direction_adds_up_and_an_earlier_count_of_it_can_be_taken_off() {
     let (two, five) = (direction(2), direction(5));
-    // Numbers, an open end and the longest times are those of the whole.
+    // Numbers, an open end, the busiest second and the longest times are those of the whole.
     let longest = |waits: Waits, nanos: u64| {
         let with = |times: Times, kind: u64| Times { max_ns: kind + nanos, ..times };
         Waits {
@@ -262,17 +272,24 @@ fn a_direction_adds_up_and_an_earlier_count_of_it_can_be_taken_off() {
         }
     };
     let three = direction(3);
+    let three_peak = three.peak;
     let now = Direction {
         closed_since: five.closed_since,
         numbers: five.numbers,
+        peak: five.peak,
         waits: longest(three.waits, 5),
         ..three
     };
     assert_eq!(five.since(&two), now);
     let mut sum = two;
     sum.add(&direction(3));
-    let both =
-        Direction { closed_since: None, numbers: None, waits: longest(five.waits, 3), ..five };
+    let both = Direction {
+        closed_since: None,
+        numbers: None,
+        peak: three_peak,
+        waits: longest(five.waits, 3),
+        ..five
+    };
     assert_eq!(sum, both);
     assert_eq!((sum.all().tpdus, sum.of(Kind::Dt).header_octets), (50, 25));
     let mut alone = Direction::default();

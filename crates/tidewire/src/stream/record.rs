@@ -277,9 +277,13 @@ impl Record {
                 let metrics = of_host(traffic.each_ref());
                 let [mut sent, mut received] =
                     traffic.each_ref().map(|traffic| traffic_of(traffic, only));
-                // A part of the whole does not say what took longest in it.
+                // A part of the whole does not say what took longest in it, nor its busiest second but
+                // where that is the busiest so far.
                 for values in [&mut sent, &mut received] {
-                    values.0.retain(|(name, _)| !name.ends_with("_max_ns"));
+                    values.0.retain(|(name, value)| {
+                        let is_peak = name.starts_with("peak_");
+                        !name.ends_with("_max_ns") && (*value > 0 || !is_peak)
+                    });
                 }
                 let host = address.map(|address| address.to_string());
                 Self::HostInterval(HostInterval {
@@ -493,6 +497,8 @@ fn direction(direction: &meter::Direction, is_whole: bool, only: &Subset) -> Dir
         ("dt_empty_parts", direction.empty_parts),
     ];
     values.extend(rest.map(|(name, value)| (name.into(), value)));
+    let peak = direction.peak.of_tpdus().into_iter();
+    values.extend(peak.filter(|(_, count)| *count > 0));
     let waits = waits(&direction.waits).into_iter();
     values.extend(waits.filter(|(name, _)| is_whole || !name.ends_with("_max_ns")));
     let sizes = direction.sizes.values().into_iter();

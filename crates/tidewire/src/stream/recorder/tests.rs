@@ -111,6 +111,18 @@ fn intervals_of_a_connection_add_up_to_the_connection() {
             let known_ns = known.directions[side].waits.closed_window.total_ns;
             assert_eq!(closed, known_ns, "{}", known.serial);
         }
+        for side in [0, 1] {
+            // Each interval tells of the busiest second so far, so that the last one is that of all.
+            let peaks = items.iter().filter_map(|item| match item {
+                Item::ConnectionInterval(told) if told.connection.serial == known.serial => {
+                    Some(told.directions[side].peak.pdus()).filter(|pdus| *pdus > 0)
+                }
+                _ => None,
+            });
+            let peaks: Vec<u64> = peaks.collect();
+            assert!(peaks.is_sorted_by(|before, after| before < after), "{peaks:?}");
+            assert_eq!(peaks.last(), Some(&known.directions[side].peak.pdus()));
+        }
         connections += 1;
     }
     assert_eq!(connections, 3, "the capture has three connections");

@@ -66,6 +66,7 @@ pub(in crate::command::watch) fn direction(of: &Direction) -> Values {
         ("tsdu_octets", of.tsdu_octets),
     ];
     let mut values: Values = values.into_iter().map(|(name, value)| (name.into(), value)).collect();
+    values.extend(of.peak.of_tpdus());
     values.extend(waits(&of.waits));
     values
 }

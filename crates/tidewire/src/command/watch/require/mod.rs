@@ -165,8 +165,8 @@ impl Requirements {
 fn both(connection: &Connection) -> Values {
     let [mut sum, other] = connection.directions.each_ref().map(rows::direction);
     for ((name, value), (_, more)) in sum.iter_mut().zip(other) {
-        *value =
-            if name.ends_with("_max_ns") { more.max(*value) } else { value.saturating_add(more) };
+        let is_greatest = name.ends_with("_max_ns") || name.starts_with("peak_");
+        *value = if is_greatest { more.max(*value) } else { value.saturating_add(more) };
     }
     sum
 }

@@ -1,0 +1,126 @@
+//! The busiest second, against how much more there was after each second than before it: of the network, of each
+//! host both ways, and of each side of each connection.
+
+use crate::every_capture::captures;
+use core::time::Duration;
+use meter::measure::{Peak, Volume};
+use meter::{Connection, Meter, Settings};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::Path;
+use wire::capture::Capture;
+use wire::time::Instant;
+
+/// Frames of a capture that are read.
+const FRAMES: u64 = 20_000;
+
+/// Of what a peak is: of the network, of a host by its name and way, of a connection by its number and side.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Of {
+    Network,
+    Host(Option<meter::Address>, usize),
+    Side(u32, usize),
+}
+
+/// What was counted of it, all in all.
+type Counted = (Volume, Peak);
+
+/// What was counted when the second under way began, and the most in a second before.
+#[derive(Default)]
+struct Seconds {
+    before: BTreeMap<Of, [u64; 2]>,
+    most: BTreeMap<Of, [u64; 2]>,
+}
+
+impl Seconds {
+    fn note(&mut self, of: Of, volume: &Volume) {
+        let now = [volume.tpdus, volume.total_octets()];
+        let before = self.before.insert(of.clone(), now).unwrap_or_default();
+        let most = self.most.entry(of).or_default();
+        *most = [0, 1].map(|which: usize| most[which].max(now[which] - before[which]));
+    }
+}
+
+fn sides(connection: &Connection) -> [(Of, Counted); 2] {
+    [0, 1].map(|side| {
+        let sent = &connection.directions[side];
+        (Of::Side(connection.serial, side), (sent.all(), sent.peak))
+    })
+}
+
+/// All there is to be told now.
+fn told(meter: &Meter) -> BTreeMap<Of, Counted> {
+    let mut told: BTreeMap<Of, Counted> = BTreeMap::new();
+    if let Some(report) = meter.under_way() {
+        let all = &report.measures.traffic;
+        told.insert(Of::Network, (all.transport.all(), all.peak));
+    }
+    for host in meter.each_host() {
+        for (way, traffic) in [&host.sent, &host.received].into_iter().enumerate() {
+            told.insert(Of::Host(host.address, way), (traffic.transport.all(), traffic.peak));
+        }
+    }
+    told.extend(meter.each_connection().flat_map(|connection| sides(&connection)));
+    told
+}
+
+/// Meters a capture with connections that are forgotten soon, and compares; how many peaks, and over how many
+/// seconds.
+#[track_caller]
+fn check(path: &Path) -> (usize, usize) {
+    let ten_years = Duration::from_secs(10 * 365 * 86_400);
+    let silence = Duration::from_secs(20);
+    let mut meter = Meter::new(Settings { silence, ..Settings::every(ten_years) });
+    let mut capture = Capture::open(File::open(path).unwrap()).unwrap();
+    let (mut seconds, mut peaks) = (Seconds::default(), BTreeMap::new());
+    let (mut frames, mut count, mut last) = (0, 1, Instant::ZERO);
+    while let Ok(Some(record)) = capture.next() {
+        frames += 1;
+        let second = |at: Instant| at.as_nanos() / 1_000_000_000;
+        if second(record.at) > second(last) {
+            told(&meter).iter().for_each(|(of, (volume, _))| seconds.note(of.clone(), volume));
+            count += 1;
+        }
+        last = last.max(record.at);
+        meter.observe(record.at, record.link, record.octets, record.original_octets);
+        while let Some(connection) = meter.take_connection() {
+            for (of, (volume, peak)) in sides(&connection) {
+                seconds.note(of.clone(), &volume);
+                peaks.insert(of, peak);
+            }
+        }
+        if frames == FRAMES {
+            break;
+        }
+    }
+    if meter.take_interval().is_some() {
+        println!("skipped: {} has times years apart", path.display());
+        return (0, 0);
+    }
+    for (of, (volume, peak)) in told(&meter) {
+        seconds.note(of.clone(), &volume);
+        peaks.insert(of, peak);
+    }
+    for (of, peak) in &peaks {
+        let found = [peak.pdus(), peak.octets()];
+        assert_eq!(found, seconds.most[of], "{}: {of:?}", path.display());
+    }
+    assert_eq!(peaks.len(), seconds.most.len());
+    (peaks.len(), count)
+}
+
+#[test]
+fn the_busiest_second_is_the_one_after_which_there_was_most_more() {
+    let cell = concat!(env!("CARGO_MANIFEST_DIR"), "/../../captures/cell.pcapng");
+    // Both hosts, the network and three connections.
+    let (peaks, seconds) = check(Path::new(cell));
+    assert!(peaks >= 11 && seconds >= 6, "{peaks} peaks, {seconds} seconds");
+    let Some((folder, files)) = captures() else { return };
+    let (mut peaks, mut seconds) = (0, 0);
+    for name in &files {
+        let (more, in_seconds) = check(&folder.join(name));
+        (peaks, seconds) = (peaks + more, seconds + in_seconds);
+    }
+    println!("seen: {peaks} busiest seconds of {seconds} seconds of {} captures", files.len());
+    assert!(peaks > 1_000, "{peaks} peaks");
+}
