@@ -108,7 +108,7 @@ fn tables_hold_what_the_records_tell() {
             assert_eq!(row[&format!("{prefix}host")], cell(&record["ends"][side]));
             assert_eq!(row[&format!("{prefix}reference")], cell(&record["references"][side]));
             for (name, value) in record["directions"][side].as_object().unwrap() {
-                let of_each = ["peak_"];
+                let of_each = ["tpdus_", "dt_tpdus_", "dt_retransmissions_", "tsdus_", "peak_"];
                 let is_in_table = of_each.iter().any(|of| name.starts_with(of));
                 match row.get(&format!("{prefix}{name}")) {
                     Some(found) => assert_eq!(*found, cell(value), "{prefix}{name}"),

@@ -32,7 +32,7 @@ fn layouts(bounds_octets: [u64; 9]) -> [(Table, Layout); 3] {
     [
         (Table::Intervals, rows::intervals(bounds_octets)),
         (Table::Hosts, rows::hosts(bounds_octets)),
-        (Table::Connections, rows::connections()),
+        (Table::Connections, rows::connections(bounds_octets)),
     ]
 }
 

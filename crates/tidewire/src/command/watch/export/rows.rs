@@ -2,7 +2,7 @@
 
 use super::table::{Cell, Kind, Layout, cells};
 use crate::stream::{ending_name, waits};
-use meter::measure::{Measures, Traffic, Values};
+use meter::measure::{Measure as _, Measures, Sizes, Traffic, Values};
 use meter::metric::{METRICS, Metric, RATIOS, ratios};
 use meter::{Connection, Direction, Host, Report};
 use wire::time::{Instant, nanos};
@@ -68,13 +68,15 @@ pub(in crate::command::watch) fn direction(of: &Direction) -> Values {
     let mut values: Values = values.into_iter().map(|(name, value)| (name.into(), value)).collect();
     values.extend(of.peak.of_tpdus());
     values.extend(waits(&of.waits));
+    values.extend(of.sizes.values());
     values
 }
 
 /// The columns of connections.
-pub(super) fn connections() -> Layout {
+pub(super) fn connections(bounds_octets: [u64; 9]) -> Layout {
     let mut layout = Layout::new("connections", &CONNECTION);
-    let none = direction(&Direction::default());
+    let sizes = Sizes::new(bounds_octets);
+    let none = direction(&Direction { sizes, ..Direction::default() });
     layout.extend("orig_", &none);
     layout.extend("resp_", &none);
     layout.extend_reals("orig_", RATIOS);
