@@ -1,6 +1,6 @@
 //! The corpora of the fuzzers: scripts of TCP segments and frames, kept as they are made here.
 
-use crate::{entry, reassembler};
+use crate::{entry, ordinary, reassembler};
 use std::fs;
 use std::path::Path;
 
@@ -68,6 +68,8 @@ fn seeds() -> Vec<(&'static str, Vec<u8>)> {
             [frame(1, &request), frame(9, &request), frame(1, &acknowledged)].concat(),
         ),
         ("class4-cut", [frame(1, &request), frame(0x21, &numbered)].concat()),
+        ("ordinary", ordinary::script(1, 40)),
+        ("ordinary-long", ordinary::script(2, 400)),
     ]
 }
 

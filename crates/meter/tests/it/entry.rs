@@ -1,49 +1,155 @@
 //! What the fuzz target calls: octets in, frames and segments out of them, claims checked.
+//!
+//! Two meters hear each frame. One is asked what every frame was, and so dissects them all; the other takes its
+//! short ways. Both have to tell the same.
 
 use core::time::Duration;
-use meter::{Meter, Settings};
+use meter::{Host, Meter, Remarks, Settings};
+use wire::addr::Mac;
 use wire::dissect::Link;
 use wire::time::Instant;
+use wire::tp;
 
 /// Connections, and TCP connections, that a fuzzed meter follows.
 const CONNECTIONS: usize = 8;
 
-/// Octets as a script: each step is a head of 8 octets and as many octets as it says. It makes a TCP
-/// segment between few sockets, or stands for a frame itself.
+/// A meter of each way.
+struct Both {
+    short: Meter,
+    long: Meter,
+    remarks: Remarks,
+}
+
+impl Both {
+    fn new() -> Self {
+        let settings = Settings {
+            maximum_connections: CONNECTIONS,
+            maximum_hosts: 2,
+            silence: Duration::from_secs(2),
+            ..Settings::every(Duration::from_secs(1))
+        };
+        let [short, long] = [0, 1].map(|_| Meter::new(settings.clone()));
+        Self { short, long, remarks: Remarks::default() }
+    }
+
+    fn observe(&mut self, at: Instant, link: Link, octets: &[u8], original_octets: usize) {
+        self.short.observe(at, link, octets, original_octets);
+        self.long.observe_remarking(at, link, octets, original_octets, &mut self.remarks);
+        assert!(self.short.connections() <= CONNECTIONS);
+        assert_eq!(self.short.held_octets(), self.long.held_octets());
+        self.compare_over();
+    }
+
+    /// Intervals that are over and connections that are forgotten.
+    fn compare_over(&mut self) {
+        loop {
+            let both = [&mut self.short, &mut self.long].map(Meter::take_interval);
+            let [short, long] =
+                both.map(|over| over.map(|of| (of.index, of.measures, of.oddities)));
+            assert_eq!(short, long);
+            if short.is_none() {
+                break;
+            }
+        }
+        while let Some(short) = self.short.take_connection() {
+            assert_eq!(Some(short), self.long.take_connection());
+        }
+        assert_eq!(self.long.take_connection(), None);
+    }
+
+    /// What is known while measuring goes on.
+    fn compare(&self) {
+        let [short, long] = [&self.short, &self.long].map(|meter| {
+            let under_way = meter.under_way().map(|of| (of.length, of.measures, of.oddities));
+            let hosts: Vec<Host> = meter.each_host().collect();
+            (meter.last(), under_way, meter.each_connection().collect::<Vec<_>>(), hosts)
+        });
+        assert_eq!(short, long);
+    }
+
+    fn finish(mut self) {
+        let [total, long] = [&mut self.short, &mut self.long].map(Meter::finish);
+        assert_eq!((&total.measures, &total.oddities), (&long.measures, &long.oddities));
+        self.compare_over();
+        self.compare();
+        let measures = &total.measures;
+        let all = measures.traffic.transport.all();
+        assert!(all.information_octets <= all.data_octets && all.retransmissions <= all.tpdus);
+        assert!(measures.streams.copies <= measures.streams.segments);
+        let sent: u64 = self.short.each_host().map(|host| host.sent.transport.all().tpdus).sum();
+        assert_eq!(sent, all.tpdus, "what hosts sent is what there was");
+    }
+}
+
+/// Octets as a script: each step is a head of 8 octets and as many octets as it says.
+///
+/// The first octet of the head tells what these are. 1: a segment of a TCP stream between few sockets, 2 with it
+/// over Ethernet, and 4 numbered from where its sender was. Else 4: TPDUs over LLC from one of few stations
+/// to another; else a frame, 2 of any link. 8: the meters are looked at before. 16: time goes back. From 32 on: how
+/// many octets were not captured.
 pub(crate) fn script(octets: &[u8]) {
-    let settings = Settings {
-        maximum_connections: CONNECTIONS,
-        maximum_hosts: 2,
-        ..Settings::every(Duration::from_secs(1))
-    };
-    let mut meter = Meter::new(settings);
-    let (mut rest, mut nanos) = (octets, 0_u64);
+    let mut meters = Both::new();
+    let (mut rest, mut nanos, mut next) = (octets, 0_u64, [0_u32; 16]);
     while let Some((head, behind)) = rest.split_first_chunk::<8>() {
-        let [kind, ends, flags, high, low, acknowledged, cut, length] = *head;
+        let [kind, ends, flags, high, low, acknowledged, passed, length] = *head;
         let (body, behind) = behind.split_at(usize::from(length).min(behind.len()));
         rest = behind;
-        nanos += u64::from(cut) * 1_000_000;
+        let step = u64::from(passed) * 1_000_000;
+        nanos = if kind & 16 == 0 { nanos + step } else { nanos.saturating_sub(step) };
         let at = Instant::from_nanos(nanos);
-        let missing = usize::from(cut >> 4);
-        if kind & 1 == 0 {
-            let link = if kind & 2 == 0 { Link::Ethernet } else { Link::Other(u32::from(kind)) };
-            meter.observe(at, link, body, body.len() + missing);
-        } else {
-            let sequence = u32::from(high & 3) << 8 | u32::from(low);
-            let frame = segment(ends, flags, sequence, u32::from(acknowledged), body);
-            let captured = frame.len() - usize::from(kind >> 5).min(body.len());
-            meter.observe(at, Link::Other(101), &frame[..captured], frame.len());
+        if kind & 8 != 0 {
+            meters.compare();
+            meters.short.advance(at);
+            meters.long.advance(at);
         }
-        assert!(meter.connections() <= CONNECTIONS);
-        while meter.take_interval().is_some() {}
+        let cut = usize::from(kind >> 5).min(body.len());
+        if kind & 1 != 0 {
+            let way = usize::from(ends & 15);
+            let back = way >> 2 | (way & 3) << 2;
+            let numbers = if kind & 4 == 0 {
+                [u32::from(high & 3) << 8 | u32::from(low), u32::from(acknowledged)]
+            } else {
+                let ahead = i32::from(i16::from_be_bytes([high, low]));
+                let heard = next[back].wrapping_sub(acknowledged.into());
+                [next[way].wrapping_add_signed(ahead), heard]
+            };
+            next[way] = numbers[0].wrapping_add(body.len() as u32 + u32::from(flags >> 1 & 1));
+            let packet = segment(ends, flags, numbers[0], numbers[1], body);
+            let (link, frame) = if kind & 2 == 0 {
+                (Link::Other(101), packet)
+            } else {
+                (Link::Ethernet, [&[0; 12][..], &[8, 0], &packet].concat())
+            };
+            meters.observe(at, link, &frame[..frame.len() - cut], frame.len());
+        } else if kind & 4 != 0 {
+            let frame = datagram(ends, flags, body);
+            meters.observe(at, Link::Ethernet, &frame[..frame.len() - cut], frame.len());
+        } else {
+            let link = if kind & 2 == 0 { Link::Ethernet } else { Link::Other(ends.into()) };
+            meters.observe(at, link, body, body.len() + usize::from(passed >> 4));
+        }
     }
-    let total = meter.finish();
-    let measures = &total.measures;
-    let all = measures.traffic.transport.all();
-    assert!(all.information_octets <= all.data_octets && all.retransmissions <= all.tpdus);
-    assert!(measures.streams.copies <= measures.streams.segments);
-    let sent: u64 = meter.each_host().map(|host| host.sent.transport.all().tpdus).sum();
-    assert_eq!(sent, all.tpdus, "what hosts sent is what there was");
+    meters.finish();
+}
+
+/// TPDUs over LLC and the inactive network layer between a few stations, with `flags % 16` octets of pad. The
+/// checksum of the first is made to come out unless `flags` has 16.
+fn datagram(ends: u8, flags: u8, tpdus: &[u8]) -> Vec<u8> {
+    let station = |number: u8| Mac::local(u32::from(number & 3)).0;
+    let mut tpdus = tpdus.to_vec();
+    let first = tpdus.first().map_or(0, |indicator| usize::from(*indicator) + 1);
+    let at = first.saturating_sub(4);
+    if let Some([0xC3, 2, slot @ ..]) = tpdus.get_mut(at..first)
+        && flags & 16 == 0
+    {
+        slot.fill(0);
+        let (header, data) = tpdus.split_at_mut(first);
+        tp::seal(header, at + 2, data);
+    }
+    let length = (tpdus.len() as u16 + 4).to_be_bytes();
+    let pad = usize::from(flags % 16);
+    [&station(ends >> 2), &station(ends), &length[..], &[0xFE, 0xFE, 3, 0], &tpdus, &[0; 15][..pad]]
+        .concat()
 }
 
 /// A TCP segment in a packet of IPv4 between a few sockets.

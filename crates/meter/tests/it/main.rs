@@ -11,6 +11,7 @@ mod hostile;
 mod known;
 mod measures;
 mod ncc84;
+mod ordinary;
 mod reassembler;
 mod remarks;
 mod segments;
