@@ -113,10 +113,10 @@ impl<T> Slab<T> {
     }
 
     /// Each thing, in the order of their places.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&T, Instant)> {
-        self.slots
-            .iter()
-            .filter_map(|slot| slot.value.as_ref().map(|value| (value, slot.heard.last)))
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Place, &T, Instant)> {
+        self.places().zip(&self.slots).filter_map(|(place, slot)| {
+            slot.value.as_ref().map(|value| (place, value, slot.heard.last))
+        })
     }
 
     /// Every place that has been taken, whether it still is or not.
@@ -257,7 +257,7 @@ mod tests {
         assert_eq!(slab.remove(first), Some('a'));
         assert_eq!((slab.remove(first), slab.get(first), slab.count()), (None, None, 1));
         assert_eq!(slab.insert('c', at(2)), first);
-        let all: String = slab.iter().map(|(value, _)| *value).collect();
+        let all: String = slab.iter().map(|(_, value, _)| *value).collect();
         assert_eq!(all, "cb");
     }
 }

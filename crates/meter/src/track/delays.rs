@@ -56,7 +56,7 @@ impl Tracker {
         let mut counts = self.hosts.counts.clone();
         let (all, sides) = (&mut Traffic::default(), &mut self.sides.nobody());
         self.remembered.tell(Tally { hosts: &mut counts, all, sides });
-        for (connection, _) in self.table.slab.iter() {
+        for (_, connection, _) in self.table.slab.iter() {
             count(&mut counts, connection, now);
         }
         self.hosts.iter(counts)

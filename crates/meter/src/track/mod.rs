@@ -52,7 +52,7 @@ use core::time::Duration;
 use remembered::{Remembered, Tally};
 use sides::Sides;
 use std::collections::VecDeque;
-use table::{Found, Key, Table};
+use table::{Forgotten, Found, Key, Table};
 use transfer::Part;
 use wire::read::Malformed;
 use wire::time::{Instant, nanos};
@@ -113,12 +113,12 @@ impl Tracker {
     /// Each connection that is known, in the order of their places, as it is at `now`.
     pub(crate) fn known(&self, now: Instant) -> impl Iterator<Item = Known> {
         let spell_out = self.spelling_out(now);
-        self.table.slab.iter().map(move |(connection, last)| spell_out(connection, last))
+        self.table.slab.iter().map(spell_out)
     }
 
     /// Nothing comes after `now`: counts the windows that are closed until then.
     pub(crate) fn finish(&self, now: Instant, sink: &mut Sink<'_>) {
-        for (connection, _) in self.table.slab.iter() {
+        for (_, connection, _) in self.table.slab.iter() {
             connection.closed_for(now).for_each(|closed| sink.closed_window(closed));
         }
     }
@@ -135,8 +135,8 @@ impl Tracker {
         self.table
             .slab
             .iter()
-            .filter(move |(connection, heard)| is_active(connection, *heard))
-            .map(move |(connection, heard)| spell_out(connection, heard))
+            .filter(move |(_, connection, heard)| is_active(connection, *heard))
+            .map(spell_out)
     }
 
     /// The connection forgotten first that was not taken yet.
@@ -227,7 +227,7 @@ impl Tracker {
         let ends = [side, other(side)].map(|side| Some(connection.senders[side].end().host));
         // All have the same bounds.
         let places = sink.measures.traffic.sizes.places(tpdu);
-        self.sides.count((connection.serial, side), tpdu, places);
+        self.sides.count((place, side), tpdu, places);
         self.hosts.counts.observe(ends, tpdu, places);
         sink.measures.traffic.sized(tpdu, places);
         sink.witness(|| Sight::Tpdu(*tpdu));
@@ -252,18 +252,20 @@ impl Tracker {
 
     #[cold]
     fn expire_before(&mut self, before: Instant, sink: &mut Sink<'_>) {
-        while let Some((connection, heard)) = self.table.expire(before, &self.hosts) {
-            if !connection.state.is_over() {
+        while let Some((forgotten, heard)) = self.table.expire(before, &self.hosts) {
+            if !forgotten.connection.state.is_over() {
                 sink.oddities.count(Class::Transport, "connection fell silent");
                 sink.step(Step::Silent);
             }
-            self.forget(&connection, heard, sink);
+            self.forget(&forgotten, heard, sink);
         }
     }
 
-    fn forget(&mut self, connection: &Connection, last: Instant, sink: &mut Sink<'_>) {
+    fn forget(&mut self, forgotten: &Forgotten, last: Instant, sink: &mut Sink<'_>) {
+        let Forgotten { place, connection } = forgotten;
+        // What was added up for it counts where it stood, before another counts there.
         self.settle(&mut sink.measures.traffic);
-        let kept = self.sides.take(connection.serial);
+        let kept = self.sides.take(*place);
         connection.closed_for(last).for_each(|closed| sink.closed_window(closed));
         self.keep_delays(connection, last);
         if self.forgotten.len() >= MAXIMUM_FORGOTTEN {
@@ -278,7 +280,7 @@ impl Tracker {
         let is_full = self.table.slab.is_full();
         let (place, forgotten) = self.table.insert(connection, at, &self.hosts);
         for (nth, forgotten) in forgotten.iter().enumerate() {
-            if nth == 0 && is_full && !forgotten.state.is_over() {
+            if nth == 0 && is_full && !forgotten.connection.state.is_over() {
                 sink.oddities.count(Class::Meter, "connection forgotten for want of room");
             }
             self.forget(forgotten, at, sink);

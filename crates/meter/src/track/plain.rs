@@ -330,10 +330,9 @@ impl Tracker {
         let (place, side) = found;
         let connection = self.table.get(place);
         let ends = [other(side), side].map(|side| connection.senders[side].end().host);
-        let found_there = (found, connection.serial);
         let all = &mut sink.measures.traffic;
         let tally = Tally { hosts: &mut self.hosts.counts, all, sides: &mut self.sides };
-        Some((self.remembered.remember((name, changes), found_there, ends, tally), found))
+        Some((self.remembered.remember((name, changes), found, ends, tally), found))
     }
 }
 

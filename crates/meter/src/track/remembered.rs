@@ -24,7 +24,7 @@ impl Tally<'_> {
     fn alike(&mut self, second: u64, known: &Known, sort: Sort, alike: &Alike) {
         self.hosts.alike(second, known.hosts, (sort, alike));
         self.all.alike(second, sort, alike);
-        self.sides.alike(second, (known.serial, other(known.side.into())), (sort, alike));
+        self.sides.alike(second, (known.place, other(known.side.into())), (sort, alike));
     }
 }
 
@@ -32,8 +32,6 @@ impl Tally<'_> {
 #[derive(Clone, Copy, Debug, Default)]
 struct Known {
     place: Place,
-    /// The number of the connection.
-    serial: u32,
     /// Which side.
     side: u8,
     /// Whether it is on the list of those with TPDUs that have to be counted.
@@ -103,12 +101,12 @@ impl Remembered {
         Some((known.place, Side::from(known.side)))
     }
 
-    /// Remembers a side, and tells where. `hosts` are who sends to it and who it is, `serial` numbers its connection. What was added up for the
-    /// one in whose place it comes counts first.
+    /// Remembers a side, and tells where. `hosts` are who sends to it and who it is. What was added up for the one in whose
+    /// place it comes counts first.
     pub(super) fn remember(
         &mut self,
         (name, changes): (Name, u64),
-        ((place, side), serial): (Found, u32),
+        (place, side): Found,
         hosts: [HostNumber; 2],
         mut tally: Tally<'_>,
     ) -> Slot {
@@ -117,7 +115,7 @@ impl Remembered {
                 before.count(self.second, &mut tally);
             }
             let is_listed = before.is_some_and(|before| before.is_listed);
-            Known { place, serial, side: side as u8, is_listed, hosts, alike: Default::default() }
+            Known { place, side: side as u8, is_listed, hosts, alike: Default::default() }
         })
     }
 

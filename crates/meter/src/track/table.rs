@@ -60,6 +60,14 @@ const fn place_and_side(entry: Entry) -> (Place, Side) {
     (entry >> 2, (entry & 1) as Side)
 }
 
+/// A connection that is forgotten.
+#[derive(Debug)]
+pub(super) struct Forgotten {
+    /// Where it stood.
+    pub(super) place: Place,
+    pub(super) connection: Connection,
+}
+
 /// All connections that are known.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
@@ -143,9 +151,9 @@ impl Table {
         connection: Connection,
         at: Instant,
         hosts: &Hosts,
-    ) -> (Place, Vec<Connection>) {
+    ) -> (Place, Vec<Forgotten>) {
         let oldest = self.slab.oldest().filter(|_| self.slab.is_full());
-        let mut forgotten: Vec<Connection> =
+        let mut forgotten: Vec<Forgotten> =
             oldest.and_then(|oldest| self.remove(oldest, hosts)).into_iter().collect();
         let place = self.slab.insert(connection, at);
         forgotten.extend(self.bind(place, 0, hosts));
@@ -155,7 +163,7 @@ impl Table {
 
     /// Enters a side under its reference, if it is known, and under the network connection, if the
     /// class has it. Other connections that are found under the same keys are over, and forgotten.
-    pub(super) fn bind(&mut self, place: Place, side: Side, hosts: &Hosts) -> Vec<Connection> {
+    pub(super) fn bind(&mut self, place: Place, side: Side, hosts: &Hosts) -> Vec<Forgotten> {
         let connection = self.slab.at(place);
         let is_named = connection.senders[side].reference != Reference(0);
         let by_network = connection.is_by_network();
@@ -165,7 +173,7 @@ impl Table {
             .collect()
     }
 
-    fn enter(&mut self, new: Entry, hosts: &Hosts) -> Option<Connection> {
+    fn enter(&mut self, new: Entry, hosts: &Hosts) -> Option<Forgotten> {
         let (owner, peer, reference) = looked_up_by(&self.slab, hosts, new)?;
         let wanted = Key { owner: &owner, peer: &peer, reference };
         let mut forgotten = None;
@@ -201,10 +209,10 @@ impl Table {
     }
 
     /// Forgets a connection.
-    pub(super) fn remove(&mut self, place: Place, hosts: &Hosts) -> Option<Connection> {
+    pub(super) fn remove(&mut self, place: Place, hosts: &Hosts) -> Option<Forgotten> {
         self.unbind(place, 0, hosts);
         self.unbind(place, 1, hosts);
-        self.slab.remove(place)
+        self.slab.remove(place).map(|connection| Forgotten { place, connection })
     }
 
     /// Forgets the connection longest silent if it was not heard since `before`.
@@ -212,7 +220,7 @@ impl Table {
         &mut self,
         before: Instant,
         hosts: &Hosts,
-    ) -> Option<(Connection, Instant)> {
+    ) -> Option<(Forgotten, Instant)> {
         let place = self.slab.expired(before)?;
         let heard = self.slab.heard(place);
         Some((self.remove(place, hosts)?, heard))
@@ -250,7 +258,7 @@ mod tests {
         let [from, to] = [0, 1].map(|host| End { host, port: 0 });
         let connection = Connection::requested(from, to, Reference(reference), 0, at(seconds));
         let (_, forgotten) = table.insert(connection, at(seconds), hosts);
-        forgotten.iter().map(|connection| connection.state).collect()
+        forgotten.iter().map(|gone| gone.connection.state).collect()
     }
 
     fn known(table: &Table, hosts: &Hosts) -> Vec<u16> {
@@ -288,9 +296,9 @@ mod tests {
         assert_eq!(table.insert(of_network, at(2), &hosts).1.len(), 0);
         let mut of_both = Connection::requested(from, to, Reference(7), 0, at(3));
         of_both.format = Some(wire::tp::Format::Class0);
-        let forgotten: Vec<State> =
-            table.insert(of_both, at(3), &hosts).1.iter().map(|gone| gone.state).collect();
-        assert_eq!((forgotten, table.count()), (vec![State::Opening, State::Established], 1));
+        let (_, forgotten) = table.insert(of_both, at(3), &hosts);
+        let states: Vec<State> = forgotten.iter().map(|gone| gone.connection.state).collect();
+        assert_eq!((states, table.count()), (vec![State::Opening, State::Established], 1));
     }
 
     #[test]
