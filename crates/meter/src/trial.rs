@@ -14,23 +14,9 @@ pub(crate) fn over_ipv4(
 ) -> Vec<u8> {
     let (mut octets, mut packet, mut frame) = (Vec::new(), Vec::new(), Vec::new());
     segment.encode(&mut octets);
-    ipv4::Pdu {
-        service: 0,
-        total_octets: 20 + octets.len() as u16,
-        identification,
-        reserved: false,
-        dont_fragment: true,
-        more_fragments: false,
-        offset: 0,
-        lifetime: 64,
-        protocol: tcp::PROTOCOL,
-        checksum: 0,
-        source: Ipv4Addr::new(10, 0, 0, from),
-        destination: Ipv4Addr::new(10, 0, 0, to),
-        options: &[],
-        data: &octets,
-    }
-    .encode(&mut packet);
+    let hosts = [from, to].map(|host| Ipv4Addr::new(10, 0, 0, host));
+    let datagram = ipv4::Pdu::carrying(tcp::PROTOCOL, hosts, &octets);
+    ipv4::Pdu { identification, ..datagram }.encode(&mut packet);
     mac::Pdu {
         destination: Mac::local(to.into()),
         source: Mac::local(from.into()),

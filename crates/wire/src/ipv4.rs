@@ -50,6 +50,32 @@ pub struct Pdu<'a> {
 }
 
 impl<'a> Pdu<'a> {
+    /// A datagram that is whole and may not be cut, without options, that 64 routers may pass (RFC 1700). Its
+    /// identification is zero, and its checksum is left to the adapter.
+    #[must_use]
+    pub const fn carrying(
+        protocol: u8,
+        [source, destination]: [Ipv4Addr; 2],
+        data: &'a [u8],
+    ) -> Self {
+        Self {
+            service: 0,
+            total_octets: (HEADER_OCTETS + data.len()) as u16,
+            identification: 0,
+            reserved: false,
+            dont_fragment: true,
+            more_fragments: false,
+            offset: 0,
+            lifetime: 64,
+            protocol,
+            checksum: 0,
+            source,
+            destination,
+            options: &[],
+            data,
+        }
+    }
+
     /// The datagram in `octets`, all of which was captured.
     ///
     /// # Errors
@@ -186,6 +212,17 @@ mod tests {
         let mut again = Vec::new();
         pdu.encode(&mut again);
         assert_eq!(again, EXAMPLE);
+    }
+
+    #[test]
+    fn what_is_carried_has_a_header_of_twenty_octets_in_front() {
+        let hosts = [1, 2].map(|host| Ipv4Addr::new(10, 0, 0, host));
+        let mut octets = Vec::new();
+        Pdu::carrying(1, hosts, &[0xAA]).encode(&mut octets);
+        // The example but for its identification, DF (the second bit of the flags) and the time to live.
+        let mut expected = EXAMPLE;
+        (expected[5], expected[6], expected[8]) = (0, 0x40, 64);
+        assert_eq!(octets, expected);
     }
 
     #[test]

@@ -74,23 +74,8 @@ impl<W: Write> Out<W> {
             data,
         }
         .encode(segment);
-        ipv4::Pdu {
-            service: 0,
-            total_octets: 20 + segment.len() as u16,
-            identification: *frames as u16,
-            reserved: false,
-            dont_fragment: true,
-            more_fragments: false,
-            offset: 0,
-            lifetime: 64,
-            protocol: tcp::PROTOCOL,
-            checksum: 0,
-            source: from.address,
-            destination: to.address,
-            options: &[],
-            data: segment,
-        }
-        .encode(packet);
+        let datagram = ipv4::Pdu::carrying(tcp::PROTOCOL, [from.address, to.address], segment);
+        ipv4::Pdu { identification: *frames as u16, ..datagram }.encode(packet);
         let pad = 46_usize.saturating_sub(packet.len());
         mac::Pdu {
             destination: to.mac,

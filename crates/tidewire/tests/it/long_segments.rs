@@ -35,23 +35,8 @@ fn frame(sequence: u32, flags: u8, data: &[u8]) -> Vec<u8> {
         data,
     };
     of_tcp.encode(&mut segment);
-    let of_ip = ipv4::Pdu {
-        service: 0,
-        total_octets: 20 + segment.len() as u16,
-        identification: 0,
-        reserved: false,
-        dont_fragment: true,
-        more_fragments: false,
-        offset: 0,
-        lifetime: 64,
-        protocol: tcp::PROTOCOL,
-        checksum: 0,
-        source: Ipv4Addr::new(10, 0, 0, 1),
-        destination: Ipv4Addr::new(10, 0, 0, 2),
-        options: &[],
-        data: &segment,
-    };
-    of_ip.encode(&mut packet);
+    let hosts = [1, 2].map(|host| Ipv4Addr::new(10, 0, 0, host));
+    ipv4::Pdu::carrying(tcp::PROTOCOL, hosts, &segment).encode(&mut packet);
     frame.extend([Mac::local(2).0, Mac::local(1).0].concat());
     frame.extend([0x08, 0x00]);
     frame.extend(packet);
