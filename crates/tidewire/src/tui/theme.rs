@@ -9,7 +9,7 @@ use ratatui::style::{Color, Modifier, Style};
 /// Colours for which ground.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Theme {
-    /// What COLORFGBG says of the ground, dark without it; mono where NO_COLOR is set.
+    /// For the ground that COLORFGBG tells, for either without it; mono where NO_COLOR is set.
     Auto,
     /// Bright colours for a dark ground.
     Dark,
@@ -81,8 +81,7 @@ impl Look {
     pub(crate) fn new(theme: Theme, symbols: Symbols, around: &Surroundings) -> Self {
         let theme = match theme {
             _ if around.no_color => Theme::Mono,
-            Theme::Auto if around.colours.as_deref().is_some_and(is_light) => Theme::Light,
-            Theme::Auto => Theme::Dark,
+            Theme::Auto => around.colours.as_deref().map_or(Theme::Auto, for_ground),
             Theme::Dark | Theme::Light | Theme::Mono => theme,
         };
         let is_utf_8 = || {
@@ -96,9 +95,11 @@ impl Look {
         };
         let plain = Style::new();
         let (packets, bits, notices, keys) = match theme {
+            // Those of the sixteen that show on black and on white. Most terminals do not tell their ground.
+            Theme::Auto => (Color::Reset, Color::Magenta, Color::Red, Color::Reset),
             Theme::Dark => (Color::LightCyan, Color::LightYellow, Color::LightRed, Color::Gray),
             Theme::Light => (Color::Blue, Color::Magenta, Color::Red, Color::DarkGray),
-            Theme::Auto | Theme::Mono => (Color::Reset, Color::Reset, Color::Reset, Color::Reset),
+            Theme::Mono => (Color::Reset, Color::Reset, Color::Reset, Color::Reset),
         };
         Self {
             header: plain.add_modifier(Modifier::REVERSED),
@@ -121,9 +122,14 @@ impl Look {
     }
 }
 
-/// Whether `foreground;ground` means a light ground: white or bright white of the sixteen.
-fn is_light(colours: &str) -> bool {
-    matches!(colours.rsplit(';').next(), Some("7" | "15"))
+/// What shows on the ground of `foreground;ground`: a light one is white or bright white of the sixteen, and one that
+/// is no number may be any.
+fn for_ground(colours: &str) -> Theme {
+    match colours.rsplit(';').next().map(str::parse::<u8>) {
+        Some(Ok(7 | 15)) => Theme::Light,
+        Some(Ok(_)) => Theme::Dark,
+        Some(Err(_)) | None => Theme::Auto,
+    }
 }
 
 #[cfg(test)]
@@ -148,10 +154,85 @@ mod tests {
 
     #[test]
     fn the_ground_is_taken_from_the_terminal_where_it_tells() {
-        assert_eq!(look(Theme::Auto, false, None), look(Theme::Dark, false, None));
         assert_eq!(look(Theme::Auto, false, Some("0;15")), look(Theme::Light, false, None));
         assert_eq!(look(Theme::Auto, false, Some("15;0")), look(Theme::Dark, false, None));
         assert_eq!(look(Theme::Auto, false, Some("0;default;15")), look(Theme::Light, false, None));
+        let untold = look(Theme::Auto, false, None);
+        assert_eq!(look(Theme::Auto, false, Some("default;default")), untold);
+    }
+
+    /// The sixteen colours as xterm has them, black to bright white.
+    const XTERM: [[u8; 3]; 16] = [
+        [0, 0, 0],
+        [205, 0, 0],
+        [0, 205, 0],
+        [205, 205, 0],
+        [0, 0, 238],
+        [205, 0, 205],
+        [0, 205, 205],
+        [229, 229, 229],
+        [127, 127, 127],
+        [255, 0, 0],
+        [0, 255, 0],
+        [255, 255, 0],
+        [92, 92, 255],
+        [255, 0, 255],
+        [0, 255, 255],
+        [255, 255, 255],
+    ];
+
+    /// Relative luminance (WCAG 2.1).
+    fn luminance(colour: [u8; 3]) -> f64 {
+        let linear = colour.map(|part| match f64::from(part) / 255.0 {
+            part if part <= 0.03928 => part / 12.92,
+            part => ((part + 0.055) / 1.055).powf(2.4),
+        });
+        0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    }
+
+    /// Contrast of a colour with a ground (WCAG 2.1); the foreground of a terminal shows on its ground.
+    fn contrast(colour: Color, ground: [u8; 3]) -> f64 {
+        const NAMES: [Color; 16] = [
+            Color::Black,
+            Color::Red,
+            Color::Green,
+            Color::Yellow,
+            Color::Blue,
+            Color::Magenta,
+            Color::Cyan,
+            Color::Gray,
+            Color::DarkGray,
+            Color::LightRed,
+            Color::LightGreen,
+            Color::LightYellow,
+            Color::LightBlue,
+            Color::LightMagenta,
+            Color::LightCyan,
+            Color::White,
+        ];
+        let Some(number) = NAMES.iter().position(|name| *name == colour) else { return 21.0 };
+        let [one, other] = [XTERM[number], ground].map(|colour| luminance(colour) + 0.05);
+        one.max(other) / one.min(other)
+    }
+
+    #[test]
+    fn everything_shows_on_the_ground_it_is_for() {
+        let (black, white) = ([0; 3], [255; 3]);
+        let cases = [
+            (look(Theme::Auto, false, None), &[black, white][..]),
+            (look(Theme::Dark, false, None), &[black]),
+            (look(Theme::Light, false, None), &[white]),
+            (look(Theme::Mono, false, None), &[black, white]),
+        ];
+        for (look, grounds) in cases {
+            for style in [look.header, look.notices, look.packets, look.bits, look.keys] {
+                for ground in grounds {
+                    let colour = style.fg.unwrap_or_default();
+                    // 3 is what WCAG 2.1 asks of large text and of graphics.
+                    assert!(contrast(colour, *ground) >= 3.0, "{colour} on {ground:?}");
+                }
+            }
+        }
     }
 
     #[test]
