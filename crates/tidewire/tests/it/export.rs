@@ -1,11 +1,11 @@
 //! Files of `watch`: the tables hold what the records tell.
 
-use crate::watch::{capture, data};
+use crate::watch::{capture, data, shared};
 use crate::{check_code, records, run_in, stderr, stdout};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const SECOND: u64 = 1_000_000_000;
@@ -242,6 +242,35 @@ fn an_annotated_capture_has_every_frame_as_it_was_and_says_what_each_was() {
     check("transport_connections", count("connection established"));
     check("ack_delays", count("acknowledged after"));
     println!("seen: {} comments in tshark", comments.len());
+}
+
+/// The files in a folder and those below it.
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
+}
+
+#[test]
+fn measures_are_the_same_whether_a_capture_is_annotated_or_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut files = vec![PathBuf::from(CELL)];
+    files.extend(shared("captures", "").iter().flat_map(|folder| files_below(folder)));
+    let is_capture = |path: &&PathBuf| path.extension().is_none_or(|extension| extension != "md");
+    let (mut octets, mut captures) = (0, 0);
+    for path in files.iter().filter(is_capture) {
+        let path = path.to_str().unwrap();
+        for form in [&["--measure", "1 s", "--plain"][..], &["--json"]] {
+            let metered = [&["watch", "-r", path][..], form].concat();
+            let annotated = [&metered[..], &["--annotate", "seen.pcapng"]].concat();
+            let [metered, annotated] = [metered, annotated].map(|of| run_in(folder.path(), &of));
+            let told = [&metered, &annotated].map(|output| (output.status.code(), stdout(output)));
+            // Not with assert_eq: they are long.
+            assert!(told[0] == told[1], "{path} {form:?}: {}", stderr(&annotated));
+            octets += told[0].1.len();
+        }
+        captures += 1;
+    }
+    println!("seen: {captures} captures, of which {octets} octets are told, annotated or not");
 }
 
 #[test]
