@@ -86,7 +86,7 @@ impl Both {
 /// The first octet of the head tells what these are. 1: a segment of a TCP stream between few sockets, 2 with it
 /// over Ethernet, and 4 numbered from where its sender was. Else 4: TPDUs over LLC from one of few stations
 /// to another; else a frame, 2 of any link. 8: the meters are looked at before. 16: time goes back. From 32 on: how
-/// many octets were not captured.
+/// many octets were not captured; 128 in the second octet says that they were not on the wire either.
 pub(crate) fn script(octets: &[u8]) {
     let mut meters = Both::new();
     let (mut rest, mut nanos, mut next) = (octets, 0_u64, [0_u32; 16]);
@@ -103,6 +103,7 @@ pub(crate) fn script(octets: &[u8]) {
             meters.long.advance(at);
         }
         let cut = usize::from(kind >> 5).min(body.len());
+        let missing = if ends & 128 == 0 { cut } else { 0 };
         if kind & 1 != 0 {
             let way = usize::from(ends & 15);
             let back = way >> 2 | (way & 3) << 2;
@@ -120,10 +121,12 @@ pub(crate) fn script(octets: &[u8]) {
             } else {
                 (Link::Ethernet, [&[0; 12][..], &[8, 0], &packet].concat())
             };
-            meters.observe(at, link, &frame[..frame.len() - cut], frame.len());
+            let captured = &frame[..frame.len() - cut];
+            meters.observe(at, link, captured, captured.len() + missing);
         } else if kind & 4 != 0 {
             let frame = datagram(ends, flags, body);
-            meters.observe(at, Link::Ethernet, &frame[..frame.len() - cut], frame.len());
+            let captured = &frame[..frame.len() - cut];
+            meters.observe(at, Link::Ethernet, captured, captured.len() + missing);
         } else {
             let link = if kind & 2 == 0 { Link::Ethernet } else { Link::Other(ends.into()) };
             meters.observe(at, link, body, body.len() + usize::from(passed >> 4));
