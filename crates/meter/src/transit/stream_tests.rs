@@ -202,12 +202,14 @@ fn what_a_mirror_port_shows_twice_is_one_copy_and_other_streams_are_none() {
 
 #[test]
 fn a_gap_that_is_never_filled_leaves_what_follows_to_be_matched() {
-    // The first of two segments after the beginning was not captured at the far tap.
-    let one = |sequence| there(sequence, packet(&[7; 2]));
-    let mut seen = vec![(Near, 10_000, one(1)), (Far, 10_100, one(1))];
-    seen.extend([(Near, 10_200, one(10)), (Near, 10_400, one(19)), (Far, 10_500, one(19))]);
-    let matching = found(Stamps::TwoClocks, &seen).matching;
-    assert_eq!((matching.matched, matching.unmatched), (2, [1, 0]), "{matching:?}");
+    for first in [1, 0x9000_0000] {
+        // The first of two segments after the beginning was not captured at the far tap.
+        let one = |number: u32| there(first + 9 * number, packet(&[7; 2]));
+        let mut seen = vec![(Near, 10_000, one(0)), (Far, 10_100, one(0))];
+        seen.extend([(Near, 10_200, one(1)), (Near, 10_400, one(2)), (Far, 10_500, one(2))]);
+        let matching = found(Stamps::TwoClocks, &seen).matching;
+        assert_eq!((matching.matched, matching.unmatched), (2, [1, 0]), "{matching:?}");
+    }
 }
 
 #[test]
