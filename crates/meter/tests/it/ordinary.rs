@@ -14,9 +14,10 @@ fn step(head: [u8; 7], body: &[u8]) -> Vec<u8> {
     [&head[..], &[length], body].concat()
 }
 
-/// From one of three hosts to host 3, and back; now and then what was not captured was not sent.
+/// From one of three hosts to host 3, and back, and seldom from that to itself; now and then what was not captured
+/// was not sent.
 fn ends(draws: &mut Draws) -> (u8, u8) {
-    let (host, way) = (draws.below(3) as u8, draws.below(2) as u8);
+    let (host, way) = (draws.below(13) as u8 / 4, draws.below(2) as u8);
     let ends = if way == 0 { host | 3 << 2 } else { 3 | host << 2 };
     (host, if draws.below(20) == 0 { ends | 128 } else { ends })
 }
@@ -69,11 +70,11 @@ fn segment(draws: &mut Draws) -> Vec<u8> {
 }
 
 /// A TPDU of class 4, mostly a DT or an AK in its turn; `numbers` are those of each host's next DT, both ways.
-fn datagram(draws: &mut Draws, numbers: &mut [[u32; 2]; 3]) -> Vec<u8> {
+fn datagram(draws: &mut Draws, numbers: &mut [[u32; 2]; 4]) -> Vec<u8> {
     let (host, ends) = ends(draws);
     let side = usize::from(ends & 3 == 3);
     let sent = &mut numbers[usize::from(host)];
-    // Whose reference it is: hosts have 1 to 3, and 11 to 13 those that host 3 gave them.
+    // Whose reference it is: hosts have 1 to 4, and 11 to 14 those that host 3 gave them.
     let reference = |of: usize| host + 1 + 10 * of as u8;
     let is_extended = host == 2;
     let open = |code: u8, from: usize, to: u8| {
@@ -139,7 +140,7 @@ fn passed(draws: &mut Draws) -> u8 {
 
 /// A script of so many steps.
 pub(crate) fn script(seed: u64, steps: usize) -> Vec<u8> {
-    let (mut draws, mut numbers) = (Draws(seed), [[0; 2]; 3]);
+    let (mut draws, mut numbers) = (Draws(seed), [[0; 2]; 4]);
     let mut octets = Vec::new();
     for _ in 0..steps {
         let next = match draws.below(2) {
