@@ -136,7 +136,7 @@ pub(crate) fn script(octets: &[u8]) {
 }
 
 /// TPDUs over LLC and the inactive network layer between a few stations, with `flags % 16` octets of pad. The
-/// checksum of the first is made to come out unless `flags` has 16.
+/// checksum of the first is made to come out unless `flags` has 16; 32 to 128 make one octet above MAC another.
 fn datagram(ends: u8, flags: u8, tpdus: &[u8]) -> Vec<u8> {
     let station = |number: u8| Mac::local(u32::from(number & 3)).0;
     let mut tpdus = tpdus.to_vec();
@@ -150,9 +150,11 @@ fn datagram(ends: u8, flags: u8, tpdus: &[u8]) -> Vec<u8> {
         tp::seal(header, at + 2, data);
     }
     let length = (tpdus.len() as u16 + 4).to_be_bytes();
-    let pad = usize::from(flags % 16);
-    [&station(ends >> 2), &station(ends), &length[..], &[0xFE, 0xFE, 3, 0], &tpdus, &[0; 15][..pad]]
-        .concat()
+    let (mut above_mac, pad) = ([0xFE, 0xFE, 3, 0], usize::from(flags % 16));
+    if let Some(octet) = usize::from(flags >> 5).checked_sub(1) {
+        above_mac[octet % 4] ^= 1;
+    }
+    [&station(ends >> 2), &station(ends), &length[..], &above_mac, &tpdus, &[0; 15][..pad]].concat()
 }
 
 /// A TCP segment in a packet of IPv4 between a few sockets.

@@ -120,7 +120,11 @@ fn datagram(draws: &mut Draws, numbers: &mut [[u32; 2]; 4]) -> Vec<u8> {
     if draws.below(40) == 0 {
         tpdu.extend([4, 0xF0, 0, reference(1 - side), 0x80]);
     }
-    let flags = if draws.below(40) == 0 { 16 } else { draws.below(9) as u8 };
+    let flags = match draws.below(80) {
+        0 => 16,
+        1 => 32 * (1 + draws.below(4) as u8),
+        _ => draws.below(9) as u8,
+    };
     step([4 | oddly(draws), ends, flags, 0, 0, 0, passed(draws)], &tpdu)
 }
 
