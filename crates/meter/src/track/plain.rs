@@ -410,6 +410,25 @@ mod tests {
     }
 
     #[test]
+    fn the_longest_frame_may_be_plain_and_what_is_no_length_is_not() {
+        // A DT of the normal format, as long as 802.3 allows and one octet longer.
+        let is_plain = |octets: usize| {
+            let nsdu = [&[4, 0xF0, 0, 1, 0x80][..], &vec![7; octets - 9]].concat();
+            let octets = frame(1, 2, &nsdu, 0);
+            Plain::of(Link::Ethernet, &octets, octets.len()).is_some()
+        };
+        assert_eq!([1_499, 1_500, 1_501].map(is_plain), [true, true, false]);
+    }
+
+    #[test]
+    fn a_frame_that_was_cut_may_be_plain_and_one_that_ended_early_is_not() {
+        // 100 octets of user data behind 23 of headers, of which 40 were captured.
+        let octets = frame(1, 2, &[&[4, 0xF0, 0, 1, 0x80][..], &[7; 100]].concat(), 0);
+        let is_plain = |sent| Plain::of(Link::Ethernet, &octets[..63], sent).is_some();
+        assert_eq!([123, 122, 63].map(is_plain), [true, false, false]);
+    }
+
+    #[test]
     fn plain_frames_count_as_they_do_dissected() {
         let settings = Settings {
             maximum_connections: 5,
@@ -418,7 +437,7 @@ mod tests {
         };
         let [mut ours, mut dissecting] = [0, 1].map(|_| Meter::new(settings.clone()));
         let (mut draw, mut numbers) = (Draw(0x1985_0613), [[0; 2]; 6]);
-        let (mut nanos, mut plain) = (0, 0);
+        let (mut nanos, mut seen, mut taken) = (0, 0, 0);
         for _ in 0..60_000 {
             let (which, side, mut nsdu) = tpdu(&mut draw, &mut numbers);
             if draw.octet_below(30) == 0 {
@@ -432,13 +451,19 @@ mod tests {
             let captured = &octets[..octets.len() - cut];
             nanos += if draw.octet_below(250) == 0 { 900_000_000 } else { 100_000 };
             let at = Instant::from_nanos(nanos);
-            plain += usize::from(Plain::of(Link::Ethernet, captured, octets.len()).is_some());
-            ours.observe(at, Link::Ethernet, captured, octets.len());
+            let at = ours.tick(at).expect("time runs forwards");
+            let plain = Plain::of(Link::Ethernet, captured, octets.len());
+            seen += usize::from(plain.is_some());
+            if plain.is_some_and(|plain| ours.plain(at, &plain)) {
+                taken += 1;
+            } else {
+                ours.dissect(at, Link::Ethernet, captured, octets.len());
+            }
             let at = dissecting.tick(at).expect("time runs forwards");
             dissecting.dissect(at, Link::Ethernet, captured, octets.len());
         }
-        println!("seen: {plain} plain frames of 60000");
-        assert!(plain > 40_000);
+        println!("seen: {taken} plain frames of {seen} that look plain, of 60000");
+        assert!(taken > 5_000 && taken + 5_000 < seen, "{taken} of {seen}");
         let total = ours.clone().finish();
         let all_kinds = [Kind::Dt, Kind::Ak].map(|kind| total.measures.traffic.transport.of(kind));
         assert!(all_kinds.iter().all(|of| of.retransmissions > 100), "{all_kinds:?}");
