@@ -17,6 +17,8 @@ pub(crate) enum Unreadable {
     Foreign(String),
     /// A line is no record.
     NoRecord(u64, String),
+    /// Its last line has no end.
+    CutLine(u64),
     /// It ends without its last record.
     CutShort,
     /// The octets could not be read.
@@ -28,6 +30,7 @@ impl fmt::Display for Unreadable {
         match self {
             Self::Foreign(why) => write!(f, "not a stream of measures ({SCHEMA}): {why}"),
             Self::NoRecord(line, why) => write!(f, "line {line} of the stream: {why}"),
+            Self::CutLine(line) => write!(f, "line {line} of the stream has no end: cut short"),
             Self::CutShort => f.write_str("the stream ends without its end record: cut short"),
             Self::Io(error) => write!(f, "the stream cannot be read: {error}"),
         }
@@ -58,6 +61,7 @@ impl<R: BufRead> Reader<R> {
             Ok(Some(_)) => Err(foreign("its first record is not of the type \"stream\"")),
             Ok(None) => Err(foreign("it is empty")),
             Err(Unreadable::NoRecord(_, why)) => Err(foreign(&why)),
+            Err(Unreadable::CutLine(_)) => Err(foreign("its first line has no end: cut short")),
             Err(error) => Err(error),
         }
     }
@@ -92,9 +96,14 @@ impl<R: BufRead> Reader<R> {
             let why = "longer than any record".to_owned();
             return Err(Unreadable::NoRecord(self.line, why));
         }
-        serde_json::from_slice(&self.text)
-            .map(Some)
-            .map_err(|error| Unreadable::NoRecord(self.line, error.to_string()))
+        let is_cut = !self.text.ends_with(b"\n");
+        serde_json::from_slice(&self.text).map(Some).map_err(|error| {
+            if is_cut && error.is_eof() {
+                Unreadable::CutLine(self.line)
+            } else {
+                Unreadable::NoRecord(self.line, error.to_string())
+            }
+        })
     }
 }
 
@@ -136,6 +145,23 @@ mod tests {
         check(&HEAD.replace("measures/1", "measures/2"), "it is \"tidewire.measures/2\"");
         check(&format!("{HEAD}\n"), "cut short");
         check(&format!("{HEAD}\n{{\"type\":\"end\"}}\n"), "line 2 of the stream: missing field");
+    }
+
+    #[test]
+    fn a_line_that_is_cut_off_anywhere_is_said_to_be_and_what_is_before_it_is_read() {
+        let sample = r#"{"type":"sample","start_ns":0,"length_ns":9,"frames":2,"octets":7,"connections":[]}"#;
+        for octets in 1..sample.len() {
+            let text = format!("{HEAD}\n{sample}\n{}", &sample[..octets]);
+            let (mut reader, _) = Reader::open(text.as_bytes()).unwrap();
+            assert!(matches!(reader.next(), Ok(Some(Record::Sample(_)))));
+            let told = reader.next().unwrap_err().to_string();
+            assert_eq!(told, "line 3 of the stream has no end: cut short", "{octets} octets");
+        }
+        // A whole record lacks nothing but the end record, and what has an end is no record.
+        check(&format!("{HEAD}\n{sample}"), "without its end record");
+        check(&format!("{HEAD}\n{}\n", &sample[..28]), "line 2 of the stream: EOF");
+        check(&format!("{HEAD}\nplant"), "line 2 of the stream: expected value");
+        check(&HEAD[..30], "its first line has no end: cut short");
     }
 
     #[track_caller]

@@ -76,6 +76,22 @@ fn watch_as_records_is_the_stream_of_meter() {
 }
 
 #[test]
+fn a_stream_that_is_cut_off_in_a_line_is_shown_up_to_it_and_said_to_be_cut() {
+    let whole = fed(&["meter"], fs::read(cell()).unwrap()).stdout;
+    let ends: Vec<usize> = (0..whole.len()).filter(|at| whole[*at] == b'\n').collect();
+    // In the middle of the third line.
+    let cut = whole[..usize::midpoint(ends[1], ends[2])].to_vec();
+    let told = fed(&["show", "--plain"], cut);
+    check_code(&told, 1);
+    let complaint = "standard input: line 3 of the stream has no end: cut short";
+    assert!(stderr(&told).contains(complaint), "{}", stderr(&told));
+    let before = fed(&["show", "--plain"], whole[..=ends[1]].to_vec());
+    check_code(&before, 1);
+    assert_eq!(stdout(&told), stdout(&before));
+    assert!(!stdout(&told).is_empty());
+}
+
+#[test]
 fn every_record_is_what_the_schema_says() {
     let schema = run(&["meter", "--schema"]);
     let schema: Value = serde_json::from_str(&stdout(&schema)).unwrap();
