@@ -81,6 +81,9 @@ pub struct Host {
 /// A host's number.
 pub(crate) type HostNumber = u32;
 
+/// A host that was met: its number, or none where there was no room for it.
+pub(crate) type Met = Option<HostNumber>;
+
 /// Addresses kept for each host that has measures of its own.
 const ADDRESSES_PER_HOST: usize = 64;
 
@@ -139,9 +142,9 @@ impl Counts {
     }
 
     /// Counts how long what went from one host to another took.
-    pub(crate) fn waited(&mut self, ends: [HostNumber; 2], waits: &Waits) {
+    pub(crate) fn waited(&mut self, ends: [Option<HostNumber>; 2], waits: &Waits) {
         for (way, end) in ends.into_iter().enumerate() {
-            self.of(Some(end), way).waits.add(waits);
+            self.of(end, way).waits.add(waits);
         }
     }
 
@@ -195,6 +198,16 @@ impl Hosts {
             self.counts.push();
         }
         Some(number)
+    }
+
+    /// A host, if it was met; where there is no room, whoever has no number counts as met.
+    pub(crate) fn met(&self, address: Address) -> Option<Met> {
+        let addresses = &self.addresses;
+        let is_it = |number: &HostNumber| addresses.get(*number as usize) == Some(&address);
+        match self.index.find(self.state.hash_one(address), is_it) {
+            Some(found) => Some(Some(*found)),
+            None => (addresses.len() >= self.maximum * ADDRESSES_PER_HOST).then_some(None),
+        }
     }
 
     /// The address under a number that was given.

@@ -290,7 +290,8 @@ impl Meter {
     /// Each connection that is being followed, those that ended lately included, as it is at the latest time
     /// heard of: a window that is closed counts until then.
     pub fn each_connection(&self) -> impl Iterator<Item = Connection> {
-        self.tracker.known(self.last().unwrap_or_default())
+        let streams = &self.streams;
+        self.tracker.known(self.last().unwrap_or_default(), |ends| streams.carried(ends))
     }
 
     /// The latest time it heard of; none before the first.
@@ -306,20 +307,24 @@ impl Meter {
         since: Instant,
         now: Instant,
     ) -> impl Iterator<Item = Connection> {
-        self.tracker.active(since, now)
+        let streams = &self.streams;
+        self.tracker.active(since, now, |ends| streams.carried(ends))
     }
 
     /// The connection that had to be forgotten first, for its silence or for want of room, and has not
     /// been taken. To be taken as they come: a meter keeps some thousand.
     #[inline]
     pub fn take_connection(&mut self) -> Option<Connection> {
+        if let Some(stream) = self.tracker.forgotten_stream() {
+            self.streams.hand_over(&stream, &mut self.tracker);
+        }
         self.tracker.take_forgotten()
     }
 
     /// Each host with what it sent and received since measuring began, in the order in which they were
     /// met.
     pub fn each_host(&self) -> impl Iterator<Item = Host> {
-        self.tracker.hosts(self.last().unwrap_or_default())
+        self.tracker.hosts(self.last().unwrap_or_default(), self.streams.each_carried())
     }
 
     /// A segment; the TPDUs of its NSDU pass when the last of it does.

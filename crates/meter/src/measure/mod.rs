@@ -35,6 +35,7 @@ pub use size::{BOUNDS_OCTETS, NO_BOUND_OCTETS, SizeClass, Sizes};
 pub use stream::Streams;
 pub use transport::{Transport, Volume};
 pub use tsdu::Tsdus;
+pub(crate) use wait::DelaySum;
 pub use wait::{Times, Waits};
 pub use window::Windows;
 

@@ -2,10 +2,14 @@
 //!
 //! Definition: the times of [`super::Delays`], by who sent what ended or waited: an acknowledgement delay
 //! and a closed window by the side whose DTs waited, a response by the side that replied, a set-up by the
-//! side that sent the CC. Those of all hosts, as sent, come to those of the network.
+//! side that sent the CC. Of TCP, a round trip by the end whose octets were acknowledged, and each half of
+//! a handshake by the end that answered: the callee the SYN, the caller the SYN of the callee. A connection
+//! of class 0 or 1 has what its TCP connection took from its CR to the next one's; the first one has the
+//! handshake too. Those of all hosts, as sent, come to those of the network.
 //! Bias: as there. The longest is that of the whole, never of an interval. A window that is closed counts
-//! up to now, though the network counts it when it opens. Times of TCP are the network's alone, since a
-//! stream may carry several connections, and those of class 2 to 4 may be spread over several streams.
+//! up to now, though the network counts it when it opens. Connections of class 2 to 4 have no times of TCP,
+//! since several may share a stream and one may be spread over several: their hosts alone have them. Hosts
+//! of which no TPDU was seen have none.
 
 use super::Values;
 
@@ -21,6 +25,20 @@ pub struct Times {
 }
 
 impl Times {
+    /// Of nothing.
+    pub(crate) const NONE: Self = Self { count: 0, total_ns: 0, max_ns: 0 };
+
+    /// Adds one time of so many nanoseconds, which began when those before were over: they cannot come to more than
+    /// all time there is.
+    #[inline]
+    pub(crate) const fn note_next(&mut self, nanos: u64) {
+        self.count += 1;
+        self.total_ns += nanos;
+        if nanos > self.max_ns {
+            self.max_ns = nanos;
+        }
+    }
+
     /// One time of so many nanoseconds.
     #[must_use]
     pub const fn one(nanos: u64) -> Self {
@@ -52,6 +70,38 @@ impl Times {
     }
 }
 
+/// Times of one kind, in as few octets as they take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DelaySum {
+    total_nanos: u64,
+    count: u32,
+    /// Rounded up.
+    max_micros: u32,
+}
+
+impl DelaySum {
+    pub(crate) const NONE: Self = Self { total_nanos: 0, count: 0, max_micros: 0 };
+
+    /// Notes one of so many nanoseconds.
+    #[inline]
+    pub(crate) fn note(&mut self, nanos: u64) {
+        self.count = self.count.saturating_add(1);
+        self.total_nanos = self.total_nanos.saturating_add(nanos);
+        if nanos > u64::from(self.max_micros) * 1_000 {
+            self.max_micros = u32::try_from(nanos.div_ceil(1_000)).unwrap_or(u32::MAX);
+        }
+    }
+
+    /// All of them; the greatest to the next microsecond.
+    pub(crate) fn times(&self) -> Times {
+        Times {
+            count: self.count.into(),
+            total_ns: self.total_nanos,
+            max_ns: u64::from(self.max_micros) * 1_000,
+        }
+    }
+}
+
 /// How long what went one way took, and how long its sender waited.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Waits {
@@ -61,6 +111,12 @@ pub struct Waits {
     pub response: Times,
     /// From a CR to the CC.
     pub set_up: Times,
+    /// From the SYN of the peer to the one that answers it.
+    pub callee_handshake: Times,
+    /// From the SYN that the peer answered with to the ACK.
+    pub caller_handshake: Times,
+    /// From octets in TCP to the first ACK of the peer that covers them.
+    pub round_trip: Times,
     /// How long the receiver gave no credit; up to now where it still gives none.
     pub closed_window: Times,
 }
@@ -71,6 +127,9 @@ impl Waits {
         self.acknowledgement.add(&other.acknowledgement);
         self.response.add(&other.response);
         self.set_up.add(&other.set_up);
+        self.callee_handshake.add(&other.callee_handshake);
+        self.caller_handshake.add(&other.caller_handshake);
+        self.round_trip.add(&other.round_trip);
         self.closed_window.add(&other.closed_window);
     }
 
@@ -81,8 +140,17 @@ impl Waits {
             acknowledgement: self.acknowledgement.since(&earlier.acknowledgement),
             response: self.response.since(&earlier.response),
             set_up: self.set_up.since(&earlier.set_up),
+            callee_handshake: self.callee_handshake.since(&earlier.callee_handshake),
+            caller_handshake: self.caller_handshake.since(&earlier.caller_handshake),
+            round_trip: self.round_trip.since(&earlier.round_trip),
             closed_window: self.closed_window.since(&earlier.closed_window),
         }
+    }
+
+    /// Whether nothing of TCP was timed.
+    #[must_use]
+    pub const fn is_without_tcp(&self) -> bool {
+        self.callee_handshake.count + self.caller_handshake.count + self.round_trip.count == 0
     }
 
     /// Every value under its name, which is that of the network's.
@@ -92,6 +160,26 @@ impl Waits {
             (["ack_delays", "ack_delay_total_ns", "ack_delay_max_ns"], self.acknowledgement),
             (["responses", "response_total_ns", "response_max_ns"], self.response),
             (["set_ups", "set_up_total_ns", "set_up_max_ns"], self.set_up),
+            (
+                [
+                    "tcp_callee_handshakes",
+                    "tcp_callee_handshake_total_ns",
+                    "tcp_callee_handshake_max_ns",
+                ],
+                self.callee_handshake,
+            ),
+            (
+                [
+                    "tcp_caller_handshakes",
+                    "tcp_caller_handshake_total_ns",
+                    "tcp_caller_handshake_max_ns",
+                ],
+                self.caller_handshake,
+            ),
+            (
+                ["tcp_round_trips", "tcp_round_trip_total_ns", "tcp_round_trip_max_ns"],
+                self.round_trip,
+            ),
             (
                 ["closed_windows", "closed_window_total_ns", "closed_window_max_ns"],
                 self.closed_window,

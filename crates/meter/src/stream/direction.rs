@@ -5,6 +5,7 @@
 //! is held is bounded for a direction and for all.
 
 use super::framer::{Found, Framer};
+use crate::measure::Times;
 use crate::sight::Order;
 use std::collections::VecDeque;
 use wire::dissect::Piece;
@@ -67,6 +68,8 @@ pub(super) struct Direction {
     oldest_print: u8,
     /// The number whose ACK ends a round trip, and when it began.
     trip: Option<(u32, Instant)>,
+    /// How long round trips of its octets took.
+    pub(super) round_trips: Times,
     /// In order of their numbers.
     held: VecDeque<Held>,
 }
@@ -86,6 +89,7 @@ impl Direction {
             prints: [(Print::default(), Instant::MAX); REMEMBERED],
             oldest_print: 0,
             trip: None,
+            round_trips: Times::NONE,
             held: VecDeque::new(),
         }
     }
@@ -176,7 +180,9 @@ impl Direction {
             return None;
         }
         self.trip = None;
-        Some(at.nanos_since(since))
+        let nanos = at.nanos_since(since);
+        self.round_trips.note_next(nanos);
+        Some(nanos)
     }
 
     /// What a segment is beside what went before.

@@ -10,6 +10,7 @@ mod direction;
 mod framer;
 mod located;
 mod plain;
+mod times;
 
 use crate::host::Address;
 use crate::measure::{Measure, Streams as Counts};
@@ -26,6 +27,7 @@ use hashbrown::HashTable;
 pub(crate) use located::{Carrier, Located, Sight as LocatedSight};
 pub(crate) use plain::Plain;
 use plain::Remembered;
+use times::Handshake;
 use wire::addr::Socket;
 use wire::dissect::Piece;
 use wire::tcp::Flags;
@@ -43,9 +45,6 @@ struct Early {
     syn: Instant,
     /// When the SYN that answers was seen; likewise.
     answer: Instant,
-    /// How many nanoseconds the callee took to answer, and the caller after that.
-    callee: Option<u64>,
-    caller: Option<u64>,
 }
 
 /// A TCP connection.
@@ -64,17 +63,14 @@ struct Flow {
     is_over: bool,
     /// The reference of its last CR.
     request: Option<Reference>,
+    /// Whether a packet of it has passed.
+    has_carried: bool,
+    handshake: Handshake,
 }
 
 impl Flow {
     fn new(ends: [Socket; 2], number: u64) -> Self {
-        let early = Early {
-            counts: Counts::default(),
-            syn: Instant::MAX,
-            answer: Instant::MAX,
-            callee: None,
-            caller: None,
-        };
+        let early = Early { counts: Counts::default(), syn: Instant::MAX, answer: Instant::MAX };
         Self {
             ends,
             number,
@@ -83,6 +79,8 @@ impl Flow {
             is_mixed: false,
             is_over: false,
             request: None,
+            has_carried: false,
+            handshake: Handshake::NONE,
         }
     }
 
@@ -110,31 +108,14 @@ impl Flow {
     fn recognise(&mut self, sink: &mut Sink<'_>) {
         let Some(early) = self.early.take() else { return };
         sink.measures.streams.add(&early.counts);
-        for (between, span) in
-            [(Between::CalleeHandshake, early.callee), (Between::CallerHandshake, early.caller)]
-        {
+        self.forget_round_trips();
+        for (between, span) in [
+            (Between::CalleeHandshake, self.handshake.callee),
+            (Between::CallerHandshake, self.handshake.caller),
+        ] {
             if let Some(span) = span {
                 sink.span(between, span);
             }
-        }
-    }
-
-    /// Takes notice of the three segments with which it opens.
-    fn handshake(&mut self, at: Instant, flags: Flags) {
-        let Some(early) = &mut self.early else { return };
-        let first_or_never = |since: Instant| if since == Instant::MAX { at } else { Instant::MAX };
-        match (flags.has(Flags::SYN), flags.has(Flags::ACK)) {
-            (true, false) => early.syn = first_or_never(early.syn),
-            (true, true) => {
-                if early.syn != Instant::MAX && early.callee.is_none() {
-                    early.callee = Some(at.nanos_since(early.syn));
-                }
-                early.answer = first_or_never(early.answer);
-            }
-            (false, true) if early.answer != Instant::MAX && early.caller.is_none() => {
-                early.caller = Some(at.nanos_since(early.answer));
-            }
-            (false, _) => {}
         }
     }
 }
@@ -187,7 +168,7 @@ impl Streams {
         tracker: &mut Tracker,
         sink: &mut Sink<'_>,
     ) {
-        self.expire(at);
+        self.expire(at, tracker);
         let is_swapped = piece.source > piece.destination;
         let way = usize::from(is_swapped);
         let ends = if is_swapped {
@@ -195,7 +176,7 @@ impl Streams {
         } else {
             [piece.source, piece.destination]
         };
-        let place = self.find(at, ends, sink);
+        let place = self.find(at, ends, tracker, sink);
         self.slab.touch(place, at);
         let flow = self.slab.at(place);
         let passage = Passage { at, from: party(piece.source), to: party(piece.destination) };
@@ -203,6 +184,7 @@ impl Streams {
         if piece.flags.has(Flags::SYN) && !piece.flags.has(Flags::ACK) && has_begun_anew {
             let held = flow.directions.iter().map(Direction::held_octets).sum::<usize>();
             self.held_octets -= held.cast_signed();
+            flow.hand_over(tracker);
             let over = core::mem::replace(flow, Flow::new(ends, flow.number));
             if !over.is_over {
                 tracker.network_ended(passage, over.request, NetworkEnd::BrokenOff, sink);
@@ -246,7 +228,13 @@ impl Streams {
         self.index.find(hash(&self.state, ends), is_it).copied()
     }
 
-    fn find(&mut self, at: Instant, ends: [Socket; 2], sink: &mut Sink<'_>) -> Place {
+    fn find(
+        &mut self,
+        at: Instant,
+        ends: [Socket; 2],
+        tracker: &mut Tracker,
+        sink: &mut Sink<'_>,
+    ) -> Place {
         if let Some(place) = self.known(ends) {
             return place;
         }
@@ -254,7 +242,7 @@ impl Streams {
             && let Some(oldest) = self.slab.oldest()
         {
             sink.oddities.count(Class::Meter, "TCP connection forgotten for want of room");
-            self.remove(oldest);
+            self.remove(oldest, tracker);
         }
         (self.flows, self.changes) = (self.flows + 1, self.changes + 1);
         let place = self.slab.insert(Flow::new(ends, self.flows), at);
@@ -266,22 +254,23 @@ impl Streams {
     }
 
     #[inline]
-    fn expire(&mut self, at: Instant) {
+    fn expire(&mut self, at: Instant, tracker: &mut Tracker) {
         let before = at.earlier_by(self.silence_nanos);
         if self.slab.may_have_expired(before) {
-            self.expire_before(before);
+            self.expire_before(before, tracker);
         }
     }
 
     #[cold]
-    fn expire_before(&mut self, before: Instant) {
+    fn expire_before(&mut self, before: Instant, tracker: &mut Tracker) {
         while let Some(place) = self.slab.expired(before) {
-            self.remove(place);
+            self.remove(place, tracker);
         }
     }
 
-    fn remove(&mut self, place: Place) {
-        let Some(flow) = self.slab.remove(place) else { return };
+    fn remove(&mut self, place: Place, tracker: &mut Tracker) {
+        let Some(mut flow) = self.slab.remove(place) else { return };
+        flow.hand_over(tracker);
         self.changes += 1;
         let held = flow.directions.iter().map(Direction::held_octets).sum::<usize>();
         self.held_octets -= held.cast_signed();
@@ -307,7 +296,7 @@ fn segment(
         flow.count(Segment { octets, order: Order::Copy }, sink);
         return 0;
     }
-    flow.handshake(at, piece.flags);
+    flow.handshake(at, way, piece.flags);
     let order = flow.directions[way].order(piece);
     flow.directions[way].acknowledges(piece);
     let mut held = 0;
@@ -388,10 +377,17 @@ fn with_sink(
     let number = flow.number << 1 | way as u64;
     let mut is_recognised = false;
     let (mut is_mixed, mut request) = (flow.is_mixed, flow.request);
+    let (times, mut has_carried, mut has_gone) = (flow.times(), flow.has_carried, false);
     let held = act(&mut flow.directions[way], context, &mut |found| match found {
         Found::Packet(packet) => {
             look_at(&packet, &mut is_mixed, &mut request);
             let Packet { octets, missing_octets, is_cut, .. } = packet;
+            // What was until now is of the connection before.
+            if is_request(octets) && has_carried && !has_gone {
+                times.go_to(tracker);
+                has_gone = true;
+            }
+            has_carried = true;
             let Passage { at, from, to } = passage;
             let of = (at, number, Recalled::default());
             // A witness wants it whole.
@@ -423,10 +419,19 @@ fn with_sink(
         }
     });
     (flow.is_mixed, flow.request) = (is_mixed, request);
+    flow.has_carried = has_carried;
+    if has_gone {
+        flow.forget_times();
+    }
     if is_recognised {
         flow.recognise(sink);
     }
     held
+}
+
+/// Whether it is a CR.
+const fn is_request(octets: &[u8]) -> bool {
+    matches!(octets, [_, code, ..] if *code & 0xF0 == 0xE0)
 }
 
 /// Looks for signs of RDP, and for the reference of a CR.

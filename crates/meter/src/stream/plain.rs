@@ -176,7 +176,7 @@ impl Streams {
         tracker: &mut Tracker,
         sink: &mut Sink<'_>,
     ) -> bool {
-        self.expire(at);
+        self.expire(at, tracker);
         let Some(slot) = self.remember(plain) else { return false };
         let Known { place, way, receiver, number } = *self.remembered.at(slot);
         let way = usize::from(way);

@@ -5,11 +5,10 @@
 
 use super::acknowledgement::AcknowledgementOrder;
 use super::data::DataOrder;
-use super::delays::DelaySum;
 use super::direction::{Direction, Numbers};
 use super::waiting::Waiting;
 use crate::host::HostNumber;
-use crate::measure::{Peak, Sizes, Times, Volume, Waits};
+use crate::measure::{DelaySum, Peak, Sizes, Times, Volume, Waits};
 use crate::sight::{Ending, Role, Tpdu};
 use crate::user::{Confidence, User};
 use std::collections::VecDeque;

@@ -34,6 +34,7 @@ mod tsdu;
 mod waiting;
 
 pub use connection::State;
+pub(crate) use delays::Carried;
 pub use direction::{Direction, Numbers};
 pub(crate) use ending::NetworkEnd;
 pub(crate) use plain::{Plain, Recalled};
@@ -52,7 +53,7 @@ use core::time::Duration;
 use remembered::{Remembered, Tally};
 use sides::Sides;
 use std::collections::VecDeque;
-use table::{Forgotten, Found, Key, Table};
+use table::{Found, Key, Removed, Table};
 use transfer::Part;
 use wire::read::Malformed;
 use wire::time::{Instant, nanos};
@@ -92,7 +93,15 @@ pub(crate) struct Tracker {
     /// The number of the last connection.
     serial: u32,
     /// Connections that had to be forgotten and have not been taken.
-    forgotten: VecDeque<Known>,
+    forgotten: VecDeque<Forgotten>,
+}
+
+/// A connection that had to be forgotten.
+#[derive(Clone, Debug)]
+struct Forgotten {
+    known: Known,
+    /// The ends of the stream that named it, where one did.
+    stream: Option<[Party; 2]>,
 }
 
 impl Tracker {
@@ -110,9 +119,14 @@ impl Tracker {
         self.table.count()
     }
 
-    /// Each connection that is known, in the order of their places, as it is at `now`.
-    pub(crate) fn known(&self, now: Instant) -> impl Iterator<Item = Known> {
-        let spell_out = self.spelling_out(now);
+    /// Each connection that is known, in the order of their places, as it is at `now`; `carried` tells what the
+    /// stream between two ends did not hand over yet.
+    pub(crate) fn known(
+        &self,
+        now: Instant,
+        carried: impl Fn(&[Party; 2]) -> Option<Carried>,
+    ) -> impl Iterator<Item = Known> {
+        let spell_out = self.spelling_out(now, carried);
         self.table.slab.iter().map(spell_out)
     }
 
@@ -124,14 +138,22 @@ impl Tracker {
     }
 
     /// Each connection that was heard or came to a state since, or whose window is closed, as it is at
-    /// `now`.
-    pub(crate) fn active(&self, since: Instant, now: Instant) -> impl Iterator<Item = Known> {
+    /// `now`; likewise.
+    pub(crate) fn active(
+        &self,
+        since: Instant,
+        now: Instant,
+        carried: impl Fn(&[Party; 2]) -> Option<Carried> + Clone,
+    ) -> impl Iterator<Item = Known> {
+        let of_stream = carried.clone();
         let is_active = move |connection: &Connection, heard: Instant| {
+            let stream = || self.stream_of(connection).and_then(|ends| of_stream(&ends));
             heard >= since
+                || stream().is_some_and(|carried| carried.heard >= since)
                 || connection.history().into_iter().flatten().any(|at| at >= since)
                 || connection.senders.iter().any(|end| end.closed_since().is_some())
         };
-        let spell_out = self.spelling_out(now);
+        let spell_out = self.spelling_out(now, carried);
         self.table
             .slab
             .iter()
@@ -142,7 +164,25 @@ impl Tracker {
     /// The connection forgotten first that was not taken yet.
     #[inline]
     pub(crate) fn take_forgotten(&mut self) -> Option<Known> {
-        if self.forgotten.is_empty() { None } else { self.forgotten.pop_front() }
+        if self.forgotten.is_empty() {
+            return None;
+        }
+        self.forgotten.pop_front().map(|forgotten| forgotten.known)
+    }
+
+    /// Whether any connection was forgotten and not taken yet, and of the first the ends of the stream that named it.
+    #[inline]
+    pub(crate) fn forgotten_stream(&self) -> Option<[Party; 2]> {
+        if self.forgotten.is_empty() { None } else { self.forgotten.front()?.stream }
+    }
+
+    /// The ends of the stream that names a connection, where one does.
+    fn stream_of(&self, connection: &Connection) -> Option<[Party; 2]> {
+        let party = |side: usize| {
+            let End { host, port } = connection.senders[side].end();
+            Party { address: *self.hosts.address(host), port }
+        };
+        connection.is_by_network().then(|| [0, 1].map(party))
     }
 
     /// Counts all TPDUs that were added up and not counted yet, `all` being those of the network.
@@ -252,17 +292,17 @@ impl Tracker {
 
     #[cold]
     fn expire_before(&mut self, before: Instant, sink: &mut Sink<'_>) {
-        while let Some((forgotten, heard)) = self.table.expire(before, &self.hosts) {
-            if !forgotten.connection.state.is_over() {
+        while let Some((removed, heard)) = self.table.expire(before, &self.hosts) {
+            if !removed.connection.state.is_over() {
                 sink.oddities.count(Class::Transport, "connection fell silent");
                 sink.step(Step::Silent);
             }
-            self.forget(&forgotten, heard, sink);
+            self.forget(&removed, heard, sink);
         }
     }
 
-    fn forget(&mut self, forgotten: &Forgotten, last: Instant, sink: &mut Sink<'_>) {
-        let Forgotten { place, connection } = forgotten;
+    fn forget(&mut self, removed: &Removed, last: Instant, sink: &mut Sink<'_>) {
+        let Removed { place, connection } = removed;
         // What was added up for it counts where it stood, before another counts there.
         self.settle(&mut sink.measures.traffic);
         let kept = self.sides.take(*place);
@@ -271,7 +311,9 @@ impl Tracker {
         if self.forgotten.len() >= MAXIMUM_FORGOTTEN {
             self.forgotten.pop_front();
         }
-        self.forgotten.push_back(Known::of(connection, (last, last), &self.hosts, kept));
+        let stream = self.stream_of(connection);
+        let known = Known::of(connection, (last, last), &self.hosts, kept);
+        self.forgotten.push_back(Forgotten { known, stream });
     }
 
     fn insert(&mut self, mut connection: Connection, at: Instant, sink: &mut Sink<'_>) -> Place {

@@ -55,8 +55,11 @@ impl Connection {
             }),
             references: [0, 1].map(|side: usize| named(known.senders[side].reference)),
             directions: [0, 1].map(|side: usize| {
-                let Kept { sizes, peak } = kept[side];
-                Direction { sizes, peak, ..known.direction(side, now) }
+                let Kept { sizes, peak, carried } = kept[side];
+                let direction = known.direction(side, now);
+                let mut waits = direction.waits;
+                waits.add(&carried);
+                Direction { sizes, peak, waits, ..direction }
             }),
             class: known.class(),
             state: known.state,

@@ -1,12 +1,17 @@
-//! Sizes and the busiest second of what the sides of connections sent, kept apart from the connections.
+//! Sizes and the busiest second of what the sides of connections sent, and what TCP took to carry it, kept apart from
+//! the connections.
 //!
 //! A connection has room here from its first TPDU on, so that its own octets stay as few as they are, and a class of
 //! sizes from the first TPDU in it. Counts stop at four thousand million.
 
 use super::connection::{Connection, Side};
+use super::delays::Carried;
 use super::remembered::Tally;
+use super::table::Party;
 use super::{Known, Tracker};
-use crate::measure::{Alike, Peak, Places, SizeClass, Sizes, Sort, Traffic, second as second_of};
+use crate::measure::{
+    Alike, Peak, Places, SizeClass, Sizes, Sort, Traffic, Waits, second as second_of,
+};
 use crate::sight::Tpdu;
 use crate::slab::Place;
 use std::collections::BTreeMap;
@@ -26,6 +31,8 @@ type Amount = [u32; 2];
 pub(super) struct Kept {
     pub(super) sizes: Sizes,
     pub(super) peak: Peak,
+    /// What TCP took, as far as it was handed over.
+    pub(super) carried: Waits,
 }
 
 /// What both sides of a connection sent.
@@ -40,6 +47,8 @@ struct Both {
     this_second: [Amount; 2],
     /// The most in a second that is over.
     most: [Amount; 2],
+    /// What TCP took, where it was handed over: when another connection came, or the stream was forgotten.
+    carried: Option<Box<[Waits; 2]>>,
 }
 
 const BITS_OF_SIDE: usize = 16;
@@ -97,9 +106,10 @@ impl Both {
     }
 
     fn spelled_out(&self, none: Sizes) -> [Kept; 2] {
-        let mut kept = self.busiest().map(|busiest| {
-            let [tpdus, octets] = busiest.map(u64::from);
-            Kept { sizes: none, peak: Peak::of(tpdus, octets) }
+        let carried = self.carried.as_deref().copied().unwrap_or_default();
+        let mut kept: [Kept; 2] = [0, 1].map(|side: Side| {
+            let [tpdus, octets] = self.busiest()[side].map(u64::from);
+            Kept { sizes: none, peak: Peak::of(tpdus, octets), carried: carried[side] }
         });
         for (side, class, counts) in self.each_class() {
             let [tpdus, dt_tpdus, dt_retransmissions, tsdus] = counts.map(u64::from);
@@ -197,6 +207,12 @@ impl Sides {
         }
     }
 
+    /// Takes over what TCP took to carry what both sides sent.
+    pub(super) fn carried(&mut self, place: Place, waits: [Waits; 2]) {
+        let carried = self.of(place).carried.get_or_insert_default();
+        carried.iter_mut().zip(&waits).for_each(|(sum, more)| sum.add(more));
+    }
+
     /// What both sides of the connection in a place sent, together with what was counted elsewhere after it.
     pub(super) fn with(&self, more: &Self, place: Place) -> [Kept; 2] {
         let mut both = self.get(place).cloned().unwrap_or_default();
@@ -220,16 +236,21 @@ impl Tracker {
         all.iter().filter(|both| both.used != 0).count()
     }
 
-    /// Spells connections out as they are at `now`, with what was added up and not counted yet.
+    /// Spells connections out as they are at `now`, with what was added up and not counted yet; `carried` tells it of
+    /// streams.
     pub(super) fn spelling_out(
         &self,
         now: Instant,
+        carried: impl Fn(&[Party; 2]) -> Option<Carried>,
     ) -> impl Fn((Place, &Connection, Instant)) -> Known {
         let (mut hosts, mut pending) = (self.hosts.counts.none(), self.sides.nobody());
         let all = &mut Traffic::default();
         self.remembered.tell(Tally { hosts: &mut hosts, all, sides: &mut pending });
         move |(place, connection, last)| {
-            let kept = self.sides.with(&pending, place);
+            let mut kept = self.sides.with(&pending, place);
+            if let Some(more) = self.stream_of(connection).and_then(|ends| carried(&ends)) {
+                kept.iter_mut().zip(more.waits).for_each(|(side, more)| side.carried.add(&more));
+            }
             Known::of(connection, (last, now), &self.hosts, kept)
         }
     }

@@ -14,6 +14,7 @@ use crate::slab::{Place, Slab};
 use core::hash::{BuildHasher, Hash, Hasher};
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
+use wire::addr::Socket;
 use wire::time::Instant;
 use wire::tp::Reference;
 
@@ -27,6 +28,18 @@ pub(crate) struct Party {
     pub(crate) address: Address,
     /// Its port; zero where there are no ports.
     pub(crate) port: u16,
+}
+
+impl Party {
+    /// Its end of a TCP connection, if it may be one.
+    pub(crate) const fn socket(&self) -> Option<Socket> {
+        match self.address {
+            Address::Internet(address) if self.port != 0 => {
+                Some(Socket { address, port: self.port })
+            }
+            Address::Internet(_) | Address::Station { .. } => None,
+        }
+    }
 }
 
 /// Under what a side of a connection is found.
@@ -62,7 +75,7 @@ const fn place_and_side(entry: Entry) -> (Place, Side) {
 
 /// A connection that is forgotten.
 #[derive(Debug)]
-pub(super) struct Forgotten {
+pub(super) struct Removed {
     /// Where it stood.
     pub(super) place: Place,
     pub(super) connection: Connection,
@@ -151,9 +164,9 @@ impl Table {
         connection: Connection,
         at: Instant,
         hosts: &Hosts,
-    ) -> (Place, Vec<Forgotten>) {
+    ) -> (Place, Vec<Removed>) {
         let oldest = self.slab.oldest().filter(|_| self.slab.is_full());
-        let mut forgotten: Vec<Forgotten> =
+        let mut forgotten: Vec<Removed> =
             oldest.and_then(|oldest| self.remove(oldest, hosts)).into_iter().collect();
         let place = self.slab.insert(connection, at);
         forgotten.extend(self.bind(place, 0, hosts));
@@ -163,7 +176,7 @@ impl Table {
 
     /// Enters a side under its reference, if it is known, and under the network connection, if the
     /// class has it. Other connections that are found under the same keys are over, and forgotten.
-    pub(super) fn bind(&mut self, place: Place, side: Side, hosts: &Hosts) -> Vec<Forgotten> {
+    pub(super) fn bind(&mut self, place: Place, side: Side, hosts: &Hosts) -> Vec<Removed> {
         let connection = self.slab.at(place);
         let is_named = connection.senders[side].reference != Reference(0);
         let by_network = connection.is_by_network();
@@ -173,7 +186,7 @@ impl Table {
             .collect()
     }
 
-    fn enter(&mut self, new: Entry, hosts: &Hosts) -> Option<Forgotten> {
+    fn enter(&mut self, new: Entry, hosts: &Hosts) -> Option<Removed> {
         let (owner, peer, reference) = looked_up_by(&self.slab, hosts, new)?;
         let wanted = Key { owner: &owner, peer: &peer, reference };
         let mut forgotten = None;
@@ -209,18 +222,14 @@ impl Table {
     }
 
     /// Forgets a connection.
-    pub(super) fn remove(&mut self, place: Place, hosts: &Hosts) -> Option<Forgotten> {
+    pub(super) fn remove(&mut self, place: Place, hosts: &Hosts) -> Option<Removed> {
         self.unbind(place, 0, hosts);
         self.unbind(place, 1, hosts);
-        self.slab.remove(place).map(|connection| Forgotten { place, connection })
+        self.slab.remove(place).map(|connection| Removed { place, connection })
     }
 
     /// Forgets the connection longest silent if it was not heard since `before`.
-    pub(super) fn expire(
-        &mut self,
-        before: Instant,
-        hosts: &Hosts,
-    ) -> Option<(Forgotten, Instant)> {
+    pub(super) fn expire(&mut self, before: Instant, hosts: &Hosts) -> Option<(Removed, Instant)> {
         let place = self.slab.expired(before)?;
         let heard = self.slab.heard(place);
         Some((self.remove(place, hosts)?, heard))

@@ -16,6 +16,7 @@ mod reassembler;
 mod remarks;
 mod segments;
 mod streams;
+mod tcp_times;
 
 /// SplitMix64.
 struct Draws(u64);

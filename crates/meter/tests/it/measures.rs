@@ -253,6 +253,9 @@ fn direction(times: u64) -> Direction {
             acknowledgement: spans(10, times),
             response: spans(11, times),
             set_up: spans(12, times),
+            callee_handshake: spans(14, times),
+            caller_handshake: spans(15, times),
+            round_trip: spans(16, times),
             closed_window: spans(13, times),
         },
     }
@@ -268,6 +271,9 @@ fn a_direction_adds_up_and_an_earlier_count_of_it_can_be_taken_off() {
             acknowledgement: with(waits.acknowledgement, 10),
             response: with(waits.response, 11),
             set_up: with(waits.set_up, 12),
+            callee_handshake: with(waits.callee_handshake, 14),
+            caller_handshake: with(waits.caller_handshake, 15),
+            round_trip: with(waits.round_trip, 16),
             closed_window: with(waits.closed_window, 13),
         }
     };

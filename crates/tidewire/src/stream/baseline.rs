@@ -5,7 +5,7 @@
 
 use super::item::{ConnectionInterval, HostInterval, Item, Rest};
 use super::ranking::Ranking;
-use meter::measure::Traffic;
+use meter::measure::{Traffic, Waits};
 use meter::{Address, Connection, Direction, Host, Meter};
 use std::collections::BTreeMap;
 use wire::time::Instant;
@@ -48,11 +48,17 @@ fn tpdus(directions: &[Direction; 2]) -> u64 {
     directions.iter().map(|direction| direction.all().tpdus).sum()
 }
 
+/// Whether TCP acknowledged octets of either way.
+fn is_acknowledged<'a>(ways: impl IntoIterator<Item = &'a Waits>) -> bool {
+    !ways.into_iter().all(Waits::is_without_tcp)
+}
+
 /// Whether anything happened since, or a window was closed all the while.
 fn is_something((connection, directions): &Done, since: Instant) -> bool {
     tpdus(directions) > 0
         || connection.history.iter().flatten().any(|at| *at >= since)
         || directions.iter().any(|direction| direction.waits.closed_window.total_ns > 0)
+        || is_acknowledged(directions.iter().map(|direction| &direction.waits))
 }
 
 impl Baseline {
@@ -130,7 +136,7 @@ impl Baseline {
                 }
             };
             let tpdus = traffic.iter().map(|traffic| traffic.transport.all().tpdus).sum();
-            if tpdus == 0 {
+            if tpdus == 0 && !is_acknowledged(traffic.iter().map(|traffic| &traffic.waits)) {
                 continue;
             }
             let hosts = u64::from(address.is_some());

@@ -148,6 +148,74 @@ fn samples_hold_every_frame_once_and_tell_where_connections_stand() {
 }
 
 #[test]
+fn times_of_tcp_in_all_intervals_come_to_those_of_the_whole() {
+    let end = |host: u8, port: u16| (host, port);
+    let (near, far) = (end(1, 1_025), end(2, 102));
+    let cr = [3, 0, 0, 11, 6, 0xE0, 0, 0, 0, 1, 0];
+    let cc = [3, 0, 0, 11, 6, 0xD0, 0, 1, 0, 2, 0];
+    let dt = [3, 0, 0, 8, 2, 0xF0, 0x80, 9];
+    let frames = [
+        (0, segment([near, far], 0x02, [999, 0], &[])),
+        (3, segment([far, near], 0x12, [4_999, 1_000], &[])),
+        (4, segment([near, far], 0x10, [1_000, 5_000], &[])),
+        (5, segment([near, far], 0x18, [1_000, 5_000], &cr)),
+        (9, segment([far, near], 0x18, [5_000, 1_011], &cc)),
+        (15, segment([near, far], 0x18, [1_011, 5_011], &dt)),
+        // Nothing but an ACK passes in the third interval: the DT after 2 s.
+        (2_015, segment([far, near], 0x10, [5_011, 1_019], &[])),
+        (3_500, segment([near, far], 0x18, [1_019, 5_011], &dt)),
+    ];
+    let interval = Duration::from_secs(1);
+    let mut recorder =
+        Recorder::new(Settings::every(interval), plain(interval), Details { top: 5 });
+    for (millis, octets) in &frames {
+        let at = Instant::from_nanos(millis * 1_000_000);
+        recorder.observe(at, Link::Ethernet, octets, octets.len());
+    }
+    recorder.finish(false, None);
+    let items: Vec<Item> = core::iter::from_fn(|| recorder.take()).collect();
+    // In each interval: round trips of what host 1 sent, as the host and as a side of the connection.
+    let mut told: Vec<(Option<u64>, u64, u64)> = Vec::new();
+    for item in &items {
+        let (index, waits) = match item {
+            Item::HostInterval(host) if host.address.unwrap().to_string() == "10.0.0.1" => {
+                (host.index, host.traffic[0].waits)
+            }
+            Item::ConnectionInterval(told) => (told.index, told.directions[0].waits),
+            Item::Connection(known) => (None, known.directions[0].waits),
+            Item::Host(host) if host.address.unwrap().to_string() == "10.0.0.1" => {
+                (None, host.sent.waits)
+            }
+            _ => continue,
+        };
+        let trips = waits.round_trip;
+        told.push((index, waits.caller_handshake.count, trips.total_ns / 1_000_000));
+    }
+    told.sort_unstable();
+    // The whole is 2,004 ms: 4 of the CR, 2,000 of the DT.
+    let twice = |of| [of, of];
+    let expected =
+        [twice((None, 1, 2_004)), twice((Some(0), 1, 4)), twice((Some(2), 0, 2_000))].concat();
+    let silent = |told: &&(Option<u64>, u64, u64)| told.0 != Some(3);
+    let told: Vec<_> = told.iter().filter(silent).copied().collect();
+    assert_eq!(told, expected);
+}
+
+/// A segment of TCP over IPv4 on Ethernet: its ends, flags, sequence and acknowledgement number, and data.
+fn segment(ends: [(u8, u16); 2], flags: u8, numbers: [u32; 2], data: &[u8]) -> Vec<u8> {
+    let [from, to] = ends;
+    let octets = 40 + data.len() as u16;
+    let mut frame = vec![2, 0, 0, 0, 0, to.0, 2, 0, 0, 0, 0, from.0, 8, 0, 0x45, 0];
+    frame.extend(octets.to_be_bytes());
+    frame.extend([numbers[0] as u8, 7, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, from.0, 10, 0, 0, to.0]);
+    frame.extend([from.1, to.1].iter().flat_map(|port| port.to_be_bytes()));
+    frame.extend(numbers.iter().flat_map(|number| number.to_be_bytes()));
+    frame.extend([0x50, flags, 0x20, 0, 0, 0, 0, 0]);
+    frame.extend(data);
+    frame
+}
+
+#[test]
 fn how_long_things_took_at_all_hosts_comes_to_what_they_took_on_the_network() {
     let items = cell(Duration::from_secs(2), plain(Duration::from_secs(2)), 5);
     let mut hosts = [meter::measure::Waits::default(); 2];

@@ -1,0 +1,140 @@
+//! How long TCP's own things took on a stream: its handshake, and round trips of the octets of both ends.
+//!
+//! They are added up here, and go to hosts and connections when somebody asks, when another connection begins on the
+//! stream, and when the stream is forgotten.
+
+use super::{Flow, Streams, party};
+use crate::measure::{Times, Waits};
+use crate::track::{Carried, Party, Tracker};
+use wire::addr::Socket;
+use wire::tcp::Flags;
+use wire::time::Instant;
+
+/// How long the opening of a stream took.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Handshake {
+    /// How many nanoseconds the callee took to answer, and the caller after that.
+    pub(super) callee: Option<u64>,
+    pub(super) caller: Option<u64>,
+    /// Which end is the callee.
+    callee_end: u8,
+}
+
+impl Handshake {
+    pub(super) const NONE: Self = Self { callee: None, caller: None, callee_end: 0 };
+}
+
+/// What was added up and has not gone to hosts and connections.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StreamTimes {
+    ends: [Socket; 2],
+    handshake: Handshake,
+    /// Of the octets of each end.
+    round_trips: [Times; 2],
+}
+
+impl StreamTimes {
+    /// Of what each end sent.
+    fn waits(&self) -> [Waits; 2] {
+        let Handshake { callee, caller, callee_end } = self.handshake;
+        [0, 1].map(|end: usize| {
+            let one = |nanos: Option<u64>, is_of_end: bool| {
+                nanos.filter(|_| is_of_end).map_or_else(Times::default, Times::one)
+            };
+            let is_callee = end == usize::from(callee_end);
+            Waits {
+                callee_handshake: one(callee, is_callee),
+                caller_handshake: one(caller, !is_callee),
+                round_trip: self.round_trips[end],
+                ..Waits::default()
+            }
+        })
+    }
+
+    /// Goes to the hosts at both ends, and to the connection between them.
+    pub(super) fn go_to(&self, tracker: &mut Tracker) {
+        let waits = self.waits();
+        if !waits.iter().all(Waits::is_without_tcp) {
+            tracker.carried(&self.ends.map(party), &waits);
+        }
+    }
+}
+
+impl Flow {
+    /// Takes notice of the three segments with which it opens; this one is of one end.
+    pub(super) fn handshake(&mut self, at: Instant, way: usize, flags: Flags) {
+        let Some(early) = &mut self.early else { return };
+        let first_or_never = |since: Instant| if since == Instant::MAX { at } else { Instant::MAX };
+        match (flags.has(Flags::SYN), flags.has(Flags::ACK)) {
+            (true, false) => early.syn = first_or_never(early.syn),
+            (true, true) => {
+                if early.syn != Instant::MAX && self.handshake.callee.is_none() {
+                    self.handshake.callee = Some(at.nanos_since(early.syn));
+                }
+                if early.answer == Instant::MAX {
+                    self.handshake.callee_end = way as u8;
+                }
+                early.answer = first_or_never(early.answer);
+            }
+            (false, true) if early.answer != Instant::MAX && self.handshake.caller.is_none() => {
+                self.handshake.caller = Some(at.nanos_since(early.answer));
+            }
+            (false, _) => {}
+        }
+    }
+
+    /// What was added up and has not gone to hosts and connections.
+    pub(super) fn times(&self) -> StreamTimes {
+        let round_trips = self.directions.each_ref().map(|direction| direction.round_trips);
+        StreamTimes { ends: self.ends, handshake: self.handshake, round_trips }
+    }
+
+    /// All that was added up has gone to hosts and connections.
+    pub(super) fn forget_times(&mut self) {
+        self.handshake = Handshake::NONE;
+        self.forget_round_trips();
+    }
+
+    /// Round trips count from now on.
+    pub(super) fn forget_round_trips(&mut self) {
+        self.directions.iter_mut().for_each(|direction| direction.round_trips = Times::NONE);
+    }
+
+    /// Has hosts, and the connection that it carries, have what was added up.
+    pub(super) fn hand_over(&mut self, tracker: &mut Tracker) {
+        if self.early.is_none() {
+            self.times().go_to(tracker);
+            self.forget_times();
+        }
+    }
+}
+
+impl Streams {
+    /// What was added up of each stream and has not gone to hosts.
+    pub(crate) fn each_carried(&self) -> impl Iterator<Item = ([Party; 2], [Waits; 2])> {
+        let flows = self.slab.iter().filter(|(_, flow, _)| flow.early.is_none());
+        flows.map(|(_, flow, _)| (flow.ends.map(party), flow.times().waits()))
+    }
+
+    /// What was added up of the stream between two parties, and when it was heard last.
+    pub(crate) fn carried(&self, [first, second]: &[Party; 2]) -> Option<Carried> {
+        let [first, second] = [first.socket()?, second.socket()?];
+        let is_swapped = first > second;
+        let place = self.known(if is_swapped { [second, first] } else { [first, second] })?;
+        let flow = self.slab.get(place).filter(|flow| flow.early.is_none())?;
+        let mut waits = flow.times().waits();
+        if is_swapped {
+            waits.reverse();
+        }
+        Some(Carried { waits, heard: self.slab.heard(place) })
+    }
+
+    /// Has hosts, and the connection that it carries, have what was added up of the stream between two parties.
+    pub(crate) fn hand_over(&mut self, [first, second]: &[Party; 2], tracker: &mut Tracker) {
+        let (Some(first), Some(second)) = (first.socket(), second.socket()) else { return };
+        let ends = if first > second { [second, first] } else { [first, second] };
+        if let Some(place) = self.known(ends) {
+            self.slab.at(place).hand_over(tracker);
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Times of TCP, as hosts and connections have them, against those of the network: of every capture, as it is read
+//! and at its end, with all the connections there are and with few that are forgotten soon.
+
+use crate::every_capture::captures;
+use core::time::Duration;
+use meter::measure::{Delays, Distribution, Times, Waits};
+use meter::{Meter, Settings};
+use std::fs::File;
+use std::path::Path;
+use wire::capture::Capture;
+
+/// Frames of a capture that are read.
+const FRAMES: usize = 20_000;
+
+/// What was found in a capture: round trips and halves of handshakes of the network, and how many of them hosts had.
+#[derive(Default)]
+struct Found {
+    network: [u64; 2],
+    hosts: [u64; 2],
+    connections: [u64; 2],
+}
+
+fn of_tcp(waits: &Waits) -> [Times; 3] {
+    [waits.round_trip, waits.callee_handshake, waits.caller_handshake]
+}
+
+fn counts([trips, callee, caller]: [u64; 3]) -> [u64; 2] {
+    [trips, callee + caller]
+}
+
+/// What all hosts sent comes to what they received, and to no more than there was on the network.
+#[track_caller]
+fn compare(name: &str, meter: &Meter, network: &Delays) -> [Times; 3] {
+    let mut hosts = [Waits::default(); 2];
+    for host in meter.each_host() {
+        hosts[0].add(&host.sent.waits);
+        hosts[1].add(&host.received.waits);
+    }
+    let [sent, received] = hosts.map(|waits| of_tcp(&waits));
+    assert_eq!(sent, received, "{name}");
+    let all = [&network.round_trip, &network.callee_handshake, &network.caller_handshake];
+    for (times, all) in sent.iter().zip(all) {
+        let Distribution { count, total_ns, max_ns, .. } = all;
+        assert!(times.count <= *count && times.total_ns <= *total_ns, "{name}: {times:?} {all:?}");
+        if times.count == *count {
+            assert_eq!((times.total_ns, times.max_ns), (*total_ns, *max_ns), "{name}");
+        }
+    }
+    sent
+}
+
+fn check(path: &Path, few: bool) -> Found {
+    let name = path.display().to_string();
+    let mut settings = Settings::every(Duration::from_secs(10 * 365 * 86_400));
+    if few {
+        (settings.maximum_connections, settings.silence) = (3, Duration::from_secs(5));
+    }
+    let mut meter = Meter::new(settings);
+    let mut capture = Capture::open(File::open(path).unwrap()).unwrap();
+    let mut connections = Waits::default();
+    let mut keep = |connection: meter::Connection| {
+        connection.directions.iter().for_each(|sent| connections.add(&sent.waits));
+    };
+    let mut frames = 0;
+    while let Ok(Some(record)) = capture.next() {
+        frames += 1;
+        meter.observe(record.at, record.link, record.octets, record.original_octets);
+        // Whoever takes what is forgotten may be late.
+        if frames % 3 == 0 {
+            core::iter::from_fn(|| meter.take_connection()).for_each(&mut keep);
+        }
+        if frames % 97 == 0 && meter.began().is_some() {
+            let before = meter.clone();
+            let all = meter.clone().finish();
+            compare(&name, &before, &all.measures.delays);
+        }
+        if frames == FRAMES {
+            break;
+        }
+    }
+    let total = meter.finish();
+    let delays = &total.measures.delays;
+    core::iter::from_fn(|| meter.take_connection()).for_each(&mut keep);
+    meter.each_connection().for_each(&mut keep);
+    let sent = compare(&name, &meter, delays);
+    let network = [&delays.round_trip, &delays.callee_handshake, &delays.caller_handshake];
+    let network = counts(network.map(|times| times.count));
+    let hosts = counts(sent.map(|times| times.count));
+    let connections = counts(of_tcp(&connections).map(|times| times.count));
+    assert!(connections[0] <= hosts[0] && connections[1] <= hosts[1], "{name}");
+    Found { network, hosts, connections }
+}
+
+#[test]
+fn times_of_tcp_at_all_hosts_come_to_those_of_the_network() {
+    let Some((folder, files)) = captures() else { return };
+    for few in [false, true] {
+        let mut sum = Found::default();
+        for name in &files {
+            let Found { network, hosts, connections } = check(&folder.join(name), few);
+            assert_eq!(hosts, network, "{name}");
+            // Each is of class 0; one that is forgotten has nothing of what comes after.
+            assert!(few || connections == hosts, "{name}: {connections:?} of {hosts:?}");
+            for which in [0, 1] {
+                sum.hosts[which] += hosts[which];
+                sum.connections[which] += connections[which];
+            }
+        }
+        let Found { hosts: [trips, halves], connections, .. } = sum;
+        println!(
+            "seen: {trips} round trips and {halves} halves of handshakes at hosts, {connections:?} of them at \
+             connections"
+        );
+        assert!(trips > 10_000 && halves > 100 && connections[0] > trips * 99 / 100);
+    }
+}
