@@ -11,8 +11,8 @@ use crate::stream::{Identity, Named, of_all_kinds, shortened, sum};
 
 /// Columns before a chart, for its numbers.
 const MARGIN: usize = 9;
-/// Rows of the page that are no charts.
-const FIXED_ROWS: usize = 12;
+/// Rows of charts beside what is drawn: a heading and a legend of each, and where a window is closed.
+const CHART_ROWS: usize = 5;
 
 pub(super) fn sheet(model: &Model, controls: &Controls, room: Room) -> Sheet {
     let chosen = controls.chosen.and_then(|id| Some((id, model.connections.get(&id)?)));
@@ -34,7 +34,9 @@ pub(super) fn sheet(model: &Model, controls: &Controls, room: Room) -> Sheet {
     ] {
         rows.push(side(name, sent, closed.is_some()));
     }
-    let height = (room.rows.saturating_sub(FIXED_ROWS) / 2).clamp(2, 12);
+    let more = at_most(&directions).into_iter().chain(in_tcp(&directions));
+    rows.extend(more.map(Row::plain));
+    let height = (room.rows.saturating_sub(CHART_ROWS + rows.len()) / 2).clamp(2, 12);
     for (place, name) in [(0, "this side sends"), (1, "that side sends")] {
         rows.extend(chart(known, place, name, room.columns, height));
     }
@@ -101,6 +103,46 @@ fn side(name: &str, sent: &Named<u64>, is_closed: bool) -> Row {
     );
     let note = if is_closed { "  NOW" } else { "" };
     Row { text: format!("{text}{note}"), grade, ..Row::default() }
+}
+
+/// The busiest second of each side, where one was told.
+fn at_most([this, that]: &[Named<u64>; 2]) -> Option<String> {
+    let side = |sent: &Named<u64>| {
+        let (tpdus, octets) =
+            (sent.count("peak_second_tpdus"), sent.count("peak_second_tpdu_octets"));
+        format!("{:>5} TPDUs {:>6} octets", short(tpdus), short(octets))
+    };
+    let is_told = [this, that].iter().any(|sent| sent.count("peak_second_tpdus") > 0);
+    is_told.then(|| format!("   busiest second  {}  that {}", side(this), side(that)))
+}
+
+/// Round trips of the octets of each side and how long it took to answer a SYN, where it is over TCP.
+fn in_tcp([this, that]: &[Named<u64>; 2]) -> Option<String> {
+    let side = |sent: &Named<u64>| {
+        let trips = sent.count("tcp_round_trips");
+        let mean = sent.count("tcp_round_trip_total_ns").checked_div(trips);
+        let mean = mean.map_or_else(|| "-".to_owned(), quantity::span);
+        format!("{mean:>7} n {:<5}", short(trips))
+    };
+    let answered = |sent: &Named<u64>| {
+        let halves = [sent.count("tcp_callee_handshakes"), sent.count("tcp_caller_handshakes")];
+        let total_ns = sum([
+            sent.count("tcp_callee_handshake_total_ns"),
+            sent.count("tcp_caller_handshake_total_ns"),
+        ]);
+        total_ns.checked_div(sum(halves)).map_or_else(|| "-".to_owned(), quantity::span)
+    };
+    let counts = ["tcp_round_trips", "tcp_callee_handshakes", "tcp_caller_handshakes"];
+    let is_told = |sent: &&Named<u64>| counts.iter().any(|name| sent.count(name) > 0);
+    [this, that].iter().any(is_told).then(|| {
+        format!(
+            "   TCP round trip {}  that {} SYN {}, {}",
+            side(this),
+            side(that),
+            answered(this),
+            answered(that)
+        )
+    })
 }
 
 /// Sequence and credit of a side over time: nothing where it has no numbers.
