@@ -166,3 +166,18 @@ fn short_ways_count_what_long_ones_do() {
         entry::script(&script(seed, 300));
     }
 }
+
+#[test]
+fn a_connection_that_is_forgotten_as_its_next_dt_comes_is_found_under_way() {
+    const CR: [u8; 11] = [3, 0, 0, 11, 6, 0xE0, 0, 0, 0, 1, 0];
+    const CC: [u8; 11] = [3, 0, 0, 11, 6, 0xD0, 0, 1, 0, 2, 0];
+    const DT: [u8; 9] = [3, 0, 0, 9, 2, 0xF0, 0x80, 0x32, 1];
+    // Host 1 calls host 2 over Ethernet, in order, 250 ms from segment to segment.
+    let there = |flags, data: &[u8]| step([7, 1 | 2 << 2, flags, 0, 0, 0, 250], data);
+    let back = |flags, data: &[u8]| step([7, 2 | 1 << 2, flags, 0, 0, 0, 250], data);
+    let opened = [there(SYN, &[]), back(SYN | ACK, &[]), there(ACK, &CR), back(ACK, &CC)].concat();
+    let data = [there(ACK, &DT), there(ACK, &DT)].concat();
+    // TCP says something for 3 s, its user nothing: connections are forgotten after 2 s.
+    let silence = [there(ACK, &[]), back(ACK, &[])].concat().repeat(6);
+    entry::script(&[&opened[..], &data, &silence, &data].concat());
+}
