@@ -125,7 +125,7 @@ impl Matching {
 }
 
 impl Limits {
-    /// A quarter of a million TPDUs that wait, a million pairs: less than 100 MB.
+    /// A quarter of a million TPDUs that wait, a million pairs: less than 200 MB, if their headers are short.
     pub const USUAL: Self = Self { waiting: 1 << 18, pairs: 1 << 20 };
 }
 
@@ -301,7 +301,12 @@ impl Transit {
             let seen = [Vec::new(), Vec::new()];
             Copies { seen, since: at, number }
         });
-        copies.seen[tap as usize].push(seen);
+        let of_tap = &mut copies.seen[tap as usize];
+        if of_tap.is_empty() {
+            // Most come once.
+            of_tap.reserve_exact(1);
+        }
+        of_tap.push(seen);
         if copies.number == number {
             self.numbers += 1;
             self.order.insert(number, name);
@@ -419,12 +424,12 @@ impl Transit {
     /// What pairs tell.
     fn clocks(&self, mut pairs: Vec<Pair>) -> Option<Clocks> {
         pairs.sort_by_key(|pair| pair.near);
-        let reading = |pair: &Pair| Reading {
+        let reading = |pair: Pair| Reading {
             near_ns: pair.near.as_nanos(),
             difference_ns: pair.difference_ns,
             ends: pair.ends,
         };
-        let readings: Vec<Reading> = pairs.iter().map(reading).collect();
+        let readings: Vec<Reading> = pairs.into_iter().map(reading).collect();
         match self.stamps {
             Stamps::TwoClocks => Clocks::of(&readings, self.step_ns),
             Stamps::OneClock { .. } => Clocks::of_one(&readings),
