@@ -126,23 +126,7 @@ impl Class0 {
             data,
         }
         .encode(&mut segment);
-        ipv4::Pdu {
-            service: 0,
-            total_octets: 20 + segment.len() as u16,
-            identification: sent[0] as u16,
-            reserved: false,
-            dont_fragment: true,
-            more_fragments: false,
-            offset: 0,
-            lifetime: 64,
-            protocol: tcp::PROTOCOL,
-            checksum: 0,
-            source: address(from),
-            destination: address(to),
-            options: &[],
-            data: &segment,
-        }
-        .encode(&mut packet);
+        ipv4::Pdu::carrying(tcp::PROTOCOL, [from, to].map(address), &segment).encode(&mut packet);
         mac::Pdu {
             destination: Mac::local(to.station),
             source: Mac::local(from.station),
