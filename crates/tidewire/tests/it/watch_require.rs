@@ -107,6 +107,8 @@ fn events_are_written_as_they_happen() {
     assert!(lines.any(|line| line.starts_with(r#"{"type":"interval","index":0,"#)));
     let text = fs::read_to_string(&path).unwrap();
     drop(child.stdin.take());
+    // A pipe that nobody empties would keep it waiting.
+    lines.for_each(drop);
     assert!(child.wait().unwrap().success());
     let events: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let told: Vec<Value> = events
