@@ -5,8 +5,10 @@ use crate::every_capture::captures;
 use core::time::Duration;
 use meter::measure::{Delays, Distribution, Times, Waits};
 use meter::{Meter, Settings};
-use std::fs::File;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
 use std::path::Path;
+use std::process::{Command, Stdio};
 use wire::capture::Capture;
 
 /// Frames of a capture that are read.
@@ -113,4 +115,93 @@ fn times_of_tcp_at_all_hosts_come_to_those_of_the_network() {
         );
         assert!(trips > 10_000 && halves > 100 && connections[0] > trips * 99 / 100);
     }
+}
+
+/// tshark takes seconds for files longer than this.
+const SHORT_OCTETS: u64 = 600_000;
+
+/// Where tshark has another time for a handshake: a mirror port copied the SYN, and tshark counts from the copy.
+const OF_A_COPY: &str = "s7/s7-1200-hmi.pcap";
+
+/// Two ends, the lower first.
+type Ends = [String; 2];
+
+fn sorted(mut ends: Ends) -> Ends {
+    ends.sort();
+    ends
+}
+
+/// From SYN to ACK, in nanoseconds, as tshark has it; nothing where there is no tshark.
+fn by_tshark(path: &Path) -> Option<BTreeMap<Ends, Vec<u64>>> {
+    let mut tshark = Command::new("tshark");
+    tshark.args(["-Y", "tcp.analysis.initial_rtt", "-T", "fields", "-r"]).arg(path);
+    for field in ["ip.src", "tcp.srcport", "ip.dst", "tcp.dstport", "tcp.analysis.initial_rtt"] {
+        tshark.args(["-e", field]);
+    }
+    let output = tshark.stderr(Stdio::null()).output().ok()?;
+    let mut found: BTreeMap<Ends, Vec<u64>> = BTreeMap::new();
+    for line in String::from_utf8(output.stdout).unwrap().lines() {
+        let [from, from_port, to, to_port, seconds] = line.split('\t').collect::<Vec<_>>()[..]
+        else {
+            panic!("{line}");
+        };
+        // What IP carries in IP has two of each.
+        let Ok(seconds) = seconds.parse::<f64>() else { continue };
+        let ends = sorted([format!("{from}:{from_port}"), format!("{to}:{to_port}")]);
+        found.entry(ends).or_default().push((seconds * 1e9).round() as u64);
+    }
+    Some(found)
+}
+
+/// From SYN to ACK of each connection of which both halves were timed.
+fn handshakes(path: &Path) -> Vec<(Ends, u64)> {
+    let mut meter = Meter::new(Settings::every(Duration::from_secs(3_600)));
+    let mut capture = Capture::open(File::open(path).unwrap()).unwrap();
+    let mut found = Vec::new();
+    while let Ok(Some(record)) = capture.next() {
+        meter.observe(record.at, record.link, record.octets, record.original_octets);
+        found.extend(core::iter::from_fn(|| meter.take_connection()));
+    }
+    meter.finish();
+    found.extend(meter.each_connection());
+    let halves = |connection: &meter::Connection| {
+        let mut halves = Times::default();
+        for sent in &connection.directions {
+            halves.add(&sent.waits.callee_handshake);
+            halves.add(&sent.waits.caller_handshake);
+        }
+        let ends = connection.ends.map(|(address, port)| format!("{address}:{port}"));
+        (halves.count == 2).then(|| (sorted(ends), halves.total_ns))
+    };
+    found.iter().filter_map(halves).collect()
+}
+
+#[test]
+fn a_handshake_takes_as_long_as_tshark_says() {
+    let Some((folder, files)) = captures() else { return };
+    let (mut same, mut differing) = (0, Vec::<&str>::new());
+    for name in &files {
+        let path = folder.join(name);
+        if fs::metadata(&path).unwrap().len() > SHORT_OCTETS {
+            continue;
+        }
+        let ours = handshakes(&path);
+        if ours.is_empty() {
+            continue;
+        }
+        let Some(theirs) = by_tshark(&path) else {
+            println!("skipped: no tshark to compare handshakes with");
+            return;
+        };
+        for (ends, nanos) in ours {
+            if theirs.get(&ends).is_some_and(|theirs| theirs.contains(&nanos)) {
+                same += 1;
+            } else {
+                differing.push(name);
+            }
+        }
+    }
+    assert_eq!(differing, [OF_A_COPY]);
+    println!("seen: {same} handshakes as long as tshark says");
+    assert!(same > 50, "{same}");
 }
