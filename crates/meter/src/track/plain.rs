@@ -418,6 +418,8 @@ mod tests {
             Plain::of(Link::Ethernet, &octets, octets.len()).is_some()
         };
         assert_eq!([1_499, 1_500, 1_501].map(is_plain), [true, true, false]);
+        let octets = frame(1, 2, &[4, 0xF0, 0, 1, 0x80], 0);
+        assert!(Plain::of(Link::Other(101), &octets, octets.len()).is_none(), "of another link");
     }
 
     #[test]
