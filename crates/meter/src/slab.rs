@@ -246,6 +246,8 @@ mod tests {
         assert_eq!(slab.oldest(), Some(second));
         assert_eq!(slab.expired(at(100)), None);
         assert_eq!(slab.expired(at(101)), Some(second));
+        slab.touch(second, at(1_100));
+        assert_eq!(slab.oldest(), Some(first), "seconds are those of the clock, not of the thing");
     }
 
     #[test]
