@@ -72,7 +72,7 @@ impl Tracker {
         let [owner, peer] = ends;
         let key = Key { owner, peer, reference: Reference(0) };
         if let Some((place, side)) = self.table.find(&key, &self.hosts) {
-            return self.sides.carried(place, of_sides(side, waits));
+            return self.sides.carried(place, &of_sides(side, waits));
         }
         let is_of_stream = |forgotten: &&mut Forgotten| {
             forgotten

@@ -47,8 +47,6 @@ struct Both {
     this_second: [Amount; 2],
     /// The most in a second that is over.
     most: [Amount; 2],
-    /// What TCP took, where it was handed over: when another connection came, or the stream was forgotten.
-    carried: Option<Box<[Waits; 2]>>,
 }
 
 const BITS_OF_SIDE: usize = 16;
@@ -106,10 +104,9 @@ impl Both {
     }
 
     fn spelled_out(&self, none: Sizes) -> [Kept; 2] {
-        let carried = self.carried.as_deref().copied().unwrap_or_default();
-        let mut kept: [Kept; 2] = [0, 1].map(|side: Side| {
-            let [tpdus, octets] = self.busiest()[side].map(u64::from);
-            Kept { sizes: none, peak: Peak::of(tpdus, octets), carried: carried[side] }
+        let mut kept = self.busiest().map(|busiest| {
+            let [tpdus, octets] = busiest.map(u64::from);
+            Kept { sizes: none, peak: Peak::of(tpdus, octets), carried: Waits::default() }
         });
         for (side, class, counts) in self.each_class() {
             let [tpdus, dt_tpdus, dt_retransmissions, tsdus] = counts.map(u64::from);
@@ -126,6 +123,8 @@ pub(super) struct Sides {
     /// Sizes of nothing.
     none: Sizes,
     each: Each,
+    /// What TCP took, where it was handed over: when the stream was forgotten before its connection.
+    carried: BTreeMap<Place, [Waits; 2]>,
 }
 
 /// By the places of connections: of all of them, or of a few.
@@ -138,12 +137,12 @@ enum Each {
 impl Sides {
     /// Of no connection yet, sizes classed as those of nothing are.
     pub(super) const fn new(none: Sizes) -> Self {
-        Self { none, each: Each::All(Vec::new()) }
+        Self { none, each: Each::All(Vec::new()), carried: BTreeMap::new() }
     }
 
     /// Of no connection, with the same bounds, and with room for a few of them.
     pub(super) const fn nobody(&self) -> Self {
-        Self { none: self.none, each: Each::Few(BTreeMap::new()) }
+        Self { none: self.none, each: Each::Few(BTreeMap::new()), carried: BTreeMap::new() }
     }
 
     fn of(&mut self, place: Place) -> &mut Both {
@@ -207,10 +206,10 @@ impl Sides {
         }
     }
 
-    /// Takes over what TCP took to carry what both sides sent.
-    pub(super) fn carried(&mut self, place: Place, waits: [Waits; 2]) {
-        let carried = self.of(place).carried.get_or_insert_default();
-        carried.iter_mut().zip(&waits).for_each(|(sum, more)| sum.add(more));
+    /// Takes over what TCP took to carry what both sides of the connection in a place sent.
+    pub(super) fn carried(&mut self, place: Place, waits: &[Waits; 2]) {
+        let carried = self.carried.entry(place).or_default();
+        carried.iter_mut().zip(waits).for_each(|(sum, more)| sum.add(more));
     }
 
     /// What both sides of the connection in a place sent, together with what was counted elsewhere after it.
@@ -219,13 +218,20 @@ impl Sides {
         if let Some(more) = more.get(place) {
             both.add(more);
         }
-        both.spelled_out(self.none)
+        let kept = both.spelled_out(self.none);
+        self.carried.get(&place).map_or(kept, |carried| with_carried(kept, carried))
     }
 
     /// What both sides of a connection sent that had this place and is forgotten.
     pub(super) fn take(&mut self, place: Place) -> [Kept; 2] {
-        core::mem::take(self.of(place)).spelled_out(self.none)
+        let kept = core::mem::take(self.of(place)).spelled_out(self.none);
+        self.carried.remove(&place).map_or(kept, |carried| with_carried(kept, &carried))
     }
+}
+
+fn with_carried(mut kept: [Kept; 2], carried: &[Waits; 2]) -> [Kept; 2] {
+    kept.iter_mut().zip(carried).for_each(|(side, carried)| side.carried.add(carried));
+    kept
 }
 
 impl Tracker {
