@@ -51,6 +51,21 @@ fn ends(connection: u32) -> [End; 2] {
     [End { station: 1 + pair, name }, End { station: 1_001 + pair, name }]
 }
 
+/// The frame from one side to the other, filled up to the least that Ethernet carries.
+fn frame([from, to]: [End; 2], kind: mac::Kind, data: &[u8]) -> Vec<u8> {
+    let mut frame = Vec::new();
+    mac::Pdu {
+        destination: Mac::local(to.station),
+        source: Mac::local(from.station),
+        tags: Default::default(),
+        kind,
+        data,
+        padding: [0; 46].get(data.len()..).unwrap_or_default(),
+    }
+    .encode(&mut frame);
+    frame
+}
+
 /// How TPDUs go.
 trait Way {
     const NAME: &'static str;
@@ -70,17 +85,8 @@ struct Class4;
 
 impl Class4 {
     fn frame([from, to]: [End; 2], tpdu: &[u8]) -> Vec<u8> {
-        let (mut frame, llc) = (Vec::new(), [&LLC, tpdu].concat());
-        mac::Pdu {
-            destination: Mac::local(to.station),
-            source: Mac::local(from.station),
-            tags: Default::default(),
-            kind: mac::Kind::Length(llc.len() as u16),
-            data: &llc,
-            padding: [0; 46].get(llc.len()..).unwrap_or_default(),
-        }
-        .encode(&mut frame);
-        frame
+        let llc = [&LLC, tpdu].concat();
+        frame([from, to], mac::Kind::Length(llc.len() as u16), &llc)
     }
 }
 
@@ -110,33 +116,11 @@ struct Class0;
 impl Class0 {
     /// A segment; `sent` are octets that its sender and its receiver have sent before it.
     fn frame([from, to]: [End; 2], flags: u8, sent: [u32; 2], data: &[u8]) -> Vec<u8> {
-        let [mut segment, mut packet, mut frame] = [(); 3].map(|()| Vec::new());
+        let (mut segment, mut packet) = (Vec::new(), Vec::new());
         let address = |end: End| Ipv4Addr::from_bits(0x0A00_0000 | end.station);
-        tcp::Pdu {
-            source_port: from.name,
-            destination_port: to.name,
-            sequence: sent[0],
-            acknowledgement: if flags & ACK == 0 { 0 } else { sent[1] },
-            reserved: 0,
-            flags: Flags(flags),
-            window: 8_192,
-            checksum: 0,
-            urgent: 0,
-            options: &[],
-            data,
-        }
-        .encode(&mut segment);
+        tcp::Pdu::between([from.name, to.name], Flags(flags), sent, data).encode(&mut segment);
         ipv4::Pdu::carrying(tcp::PROTOCOL, [from, to].map(address), &segment).encode(&mut packet);
-        mac::Pdu {
-            destination: Mac::local(to.station),
-            source: Mac::local(from.station),
-            tags: Default::default(),
-            kind: mac::Kind::Type(0x0800),
-            data: &packet,
-            padding: [0; 46].get(packet.len()..).unwrap_or_default(),
-        }
-        .encode(&mut frame);
-        frame
+        frame([from, to], mac::Kind::Type(0x0800), &packet)
     }
 }
 

@@ -75,6 +75,30 @@ pub struct Pdu<'a> {
 }
 
 impl<'a> Pdu<'a> {
+    /// A segment from one port to another without options, with this number and the one expected next, which is zero
+    /// where ACK is not set. Its window is 8,192 octets, and its checksum is left to the adapter.
+    #[must_use]
+    pub const fn between(
+        [source_port, destination_port]: [u16; 2],
+        flags: Flags,
+        [sequence, next]: [u32; 2],
+        data: &'a [u8],
+    ) -> Self {
+        Self {
+            source_port,
+            destination_port,
+            sequence,
+            acknowledgement: if flags.has(Flags::ACK) { next } else { 0 },
+            reserved: 0,
+            flags,
+            window: 8_192,
+            checksum: 0,
+            urgent: 0,
+            options: &[],
+            data,
+        }
+    }
+
     /// The segment in `octets`.
     ///
     /// # Errors
@@ -159,6 +183,18 @@ mod tests {
         let mut again = Vec::new();
         pdu.encode(&mut again);
         assert_eq!(again, SEGMENT);
+    }
+
+    #[test]
+    fn a_segment_between_two_ports_has_a_header_of_twenty_octets() {
+        let mut octets = Vec::new();
+        Pdu::between([1_025, 102], Flags(0x18), [1, 2], &[3, 0]).encode(&mut octets);
+        // The segment above without its options (the header is five words) and its checksum.
+        let mut expected = [&SEGMENT[..20], &SEGMENT[24..]].concat();
+        (expected[12], expected[16], expected[17]) = (0x50, 0, 0);
+        assert_eq!(octets, expected);
+        let syn = Pdu::between([1_025, 102], Flags::SYN, [1, 2], &[]);
+        assert_eq!((syn.sequence, syn.acknowledgement), (1, 0));
     }
 
     #[test]

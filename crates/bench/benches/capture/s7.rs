@@ -60,20 +60,8 @@ impl<W: Write> Out<W> {
     fn send(&mut self, from: &End, to: &End, flags: u8, data: &[u8]) -> std::io::Result<()> {
         let Self { writer, frames, segment, packet, frame } = self;
         [&mut *segment, packet, frame].into_iter().for_each(|octets| octets.clear());
-        tcp::Pdu {
-            source_port: from.port,
-            destination_port: to.port,
-            sequence: from.next,
-            acknowledgement: if flags & 0x10 == 0 { 0 } else { to.next },
-            reserved: 0,
-            flags: Flags(flags),
-            window: 8_192,
-            checksum: 0,
-            urgent: 0,
-            options: &[],
-            data,
-        }
-        .encode(segment);
+        tcp::Pdu::between([from.port, to.port], Flags(flags), [from.next, to.next], data)
+            .encode(segment);
         let datagram = ipv4::Pdu::carrying(tcp::PROTOCOL, [from.address, to.address], segment);
         ipv4::Pdu { identification: *frames as u16, ..datagram }.encode(packet);
         let pad = 46_usize.saturating_sub(packet.len());

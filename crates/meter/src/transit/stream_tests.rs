@@ -26,19 +26,9 @@ impl Sent {
     /// The frame; each has an identification of its own, or it would be the copy of a mirror port.
     fn frame(&self, identification: u16) -> Vec<u8> {
         let port = |host: u8| if host == 2 { 102 } else { 1_024 };
-        let segment = tcp::Pdu {
-            source_port: port(self.from),
-            destination_port: port(self.to),
-            sequence: self.sequence,
-            acknowledgement: self.acknowledgement,
-            reserved: 0,
-            flags: Flags(Flags::ACK.0),
-            window: 8_192,
-            checksum: 0,
-            urgent: 0,
-            options: &[],
-            data: &self.data,
-        };
+        let (ports, numbers) =
+            ([self.from, self.to].map(port), [self.sequence, self.acknowledgement]);
+        let segment = tcp::Pdu::between(ports, Flags::ACK, numbers, &self.data);
         over_ipv4(&segment, [self.from, self.to], identification, &[])
     }
 }

@@ -21,20 +21,7 @@ fn packets(count: usize) -> Vec<u8> {
 /// A segment of the caller's stream.
 fn frame(sequence: u32, flags: u8, data: &[u8]) -> Vec<u8> {
     let (mut segment, mut packet, mut frame) = (Vec::new(), Vec::new(), Vec::new());
-    let of_tcp = tcp::Pdu {
-        source_port: 1_102,
-        destination_port: 102,
-        sequence,
-        acknowledgement: 1,
-        reserved: 0,
-        flags: Flags(flags),
-        window: 8_192,
-        checksum: 0,
-        urgent: 0,
-        options: &[],
-        data,
-    };
-    of_tcp.encode(&mut segment);
+    tcp::Pdu::between([1_102, 102], Flags(flags), [sequence, 1], data).encode(&mut segment);
     let hosts = [1, 2].map(|host| Ipv4Addr::new(10, 0, 0, host));
     ipv4::Pdu::carrying(tcp::PROTOCOL, hosts, &segment).encode(&mut packet);
     frame.extend([Mac::local(2).0, Mac::local(1).0].concat());
