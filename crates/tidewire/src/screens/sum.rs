@@ -1,6 +1,6 @@
 //! Adding up named values of several intervals.
 
-use crate::stream::Named;
+use crate::stream::{Named, is_greatest};
 
 /// Names kept: a meter has some hundred.
 const NAMES: usize = 4_096;
@@ -19,7 +19,7 @@ enum Rule {
 fn rule(name: &str) -> Rule {
     if name.ends_with("_p50_ns") || name.ends_with("_p99_ns") {
         Rule::Nothing
-    } else if name.ends_with("_max_ns") || name.starts_with("peak_") {
+    } else if is_greatest(name) {
         Rule::Greater
     } else if name.ends_with("_min_ns") {
         Rule::Less

@@ -28,7 +28,7 @@ mod tables;
 pub(crate) use collection::Collection;
 pub(crate) use item::Item;
 pub(crate) use lines::Lines;
-pub(crate) use named::{Named, sum};
+pub(crate) use named::{Named, is_greatest, sum};
 pub(crate) use read::Reader;
 pub(crate) use record::{
     Connection, ConnectionInterval, End, Head, Host, HostInterval, Identity, Interval, Place,

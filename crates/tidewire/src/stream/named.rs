@@ -68,6 +68,12 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Named<T> {
     }
 }
 
+/// Whether a value of this name is the greatest of some, so that of two the greater is that of both: what took longest,
+/// and what passed in the busiest second.
+pub(crate) fn is_greatest(name: &str) -> bool {
+    name.ends_with("_max_ns") || name.starts_with("peak_")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

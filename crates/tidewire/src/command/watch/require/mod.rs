@@ -10,6 +10,7 @@ mod wanted;
 pub(crate) use wanted::Wanted;
 
 use super::export::rows;
+use crate::stream::is_greatest;
 use bench::verdict::Verdict;
 use meter::measure::{Measure as _, Transport, Values};
 use meter::metric::{Metric, ratios};
@@ -165,8 +166,7 @@ impl Requirements {
 fn both(connection: &Connection) -> Values {
     let [mut sum, other] = connection.directions.each_ref().map(rows::direction);
     for ((name, value), (_, more)) in sum.iter_mut().zip(other) {
-        let is_greatest = name.ends_with("_max_ns") || name.starts_with("peak_");
-        *value = if is_greatest { more.max(*value) } else { value.saturating_add(more) };
+        *value = if is_greatest(name) { more.max(*value) } else { value.saturating_add(more) };
     }
     sum
 }
