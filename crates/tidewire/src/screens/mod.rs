@@ -32,12 +32,14 @@ use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::event::{self as terminal_event, Event, KeyEventKind};
 use std::io::{self, BufWriter};
-use std::sync::mpsc::{Receiver, TryRecvError};
+use std::sync::mpsc::Receiver;
 
 /// From one redraw to the next, at the least.
 const REDRAW: Duration = Duration::from_millis(100);
 /// How long records are taken in before keys are looked at again.
 const TAKE: Duration = Duration::from_millis(80);
+/// Within this time a record follows the one before it where a file is read as fast as it can be.
+const FOLLOWS: Duration = Duration::from_millis(2);
 
 /// Shows what is told until somebody leaves; whether that was by an interrupt.
 pub(crate) fn show(head: Head, records: &Receiver<Record>, look: &Look) -> anyhow::Result<bool> {
@@ -102,14 +104,11 @@ impl Screen {
         self.past = model.map(Box::new);
     }
 
-    /// Takes in what has been told since, as long as that does not keep keys waiting.
+    /// Takes in what has been told since and what follows it at once, as long as that does not keep keys waiting.
     fn take(&mut self, records: &Receiver<Record>) {
         let until = clock::now() + TAKE;
-        loop {
-            match records.try_recv() {
-                Ok(record) => self.model.take(record),
-                Err(TryRecvError::Empty | TryRecvError::Disconnected) => return,
-            }
+        while let Ok(record) = records.recv_timeout(FOLLOWS) {
+            self.model.take(record);
             if clock::now() >= until {
                 return;
             }
