@@ -34,7 +34,7 @@ impl Sort {
         }
     }
 
-    pub(super) const fn kind(self) -> Kind {
+    pub(crate) const fn kind(self) -> Kind {
         match self {
             Self::Part | Self::End => Kind::Dt,
             Self::Acknowledging | Self::Crediting => Kind::Ak,

@@ -6,9 +6,10 @@
 use super::acknowledgement::AcknowledgementOrder;
 use super::data::DataOrder;
 use super::direction::{Direction, Numbers};
+use super::sides::{Kept, Sum};
 use super::waiting::Waiting;
 use crate::host::HostNumber;
-use crate::measure::{DelaySum, Peak, Sizes, Times, Volume, Waits};
+use crate::measure::{DelaySum, Times, Volume, Waits};
 use crate::sight::{Ending, Role, Tpdu};
 use crate::user::{Confidence, User};
 use std::collections::VecDeque;
@@ -84,7 +85,6 @@ pub(super) struct Rare {
     /// The number of the last EA.
     pub(super) expedited_acknowledged: Option<u32>,
     volumes: Vec<(Kind, Volume)>,
-    dt_retransmissions: u64,
     dt_octets_again: u64,
     confirming: u64,
     keeping_alive: u64,
@@ -119,14 +119,6 @@ pub(super) struct Sender {
     pub(super) waiting: Waiting,
     pub(super) rare: Option<Box<Rare>>,
     same: [Same; 2],
-    dts: u32,
-    aks: u32,
-    crediting: u32,
-    tsdus: u32,
-    dt_header_octets: u64,
-    dt_data_octets: u64,
-    ak_header_octets: u64,
-    tsdu_octets: u64,
     /// How long its DTs waited for their AKs.
     pub(super) delays: DelaySum,
     pub(super) is_within_tsdu: bool,
@@ -156,19 +148,23 @@ impl Sender {
             waiting: Waiting::NONE,
             rare: None,
             same: [same; 2],
-            dts: 0,
-            aks: 0,
-            crediting: 0,
-            tsdus: 0,
-            dt_header_octets: 0,
-            dt_data_octets: 0,
-            ak_header_octets: 0,
-            tsdu_octets: 0,
             delays: DelaySum::NONE,
             is_within_tsdu: false,
             disconnect_requested: false,
             disconnect_confirmed: false,
         }
+    }
+
+    /// Takes notice that it opens the connection only now, whatever it seemed to send before, which stays counted.
+    fn open(&mut self, reference: Reference, credit: u8) {
+        let begun = Self::opening(self.end(), reference, credit);
+        let Self { same, delays, .. } = *self;
+        let rare = self.rare.take().map(|mut rare| {
+            rare.waiting.clear();
+            rare.closed_since = None;
+            rare
+        });
+        *self = Self { same, delays, rare, ..begun };
     }
 
     /// Who it is.
@@ -203,61 +199,23 @@ impl Sender {
         self.waiting.is_empty() && self.rare.as_ref().is_none_or(|rare| rare.waiting.is_empty())
     }
 
-    /// Counts an ordinary DT that it sent, and the TSDU that it ended, where it did.
-    #[inline]
-    pub(super) const fn count_data(
-        &mut self,
-        (header_octets, data_octets): (u64, u64),
-        finished: Option<u64>,
-    ) {
-        self.dts = self.dts.saturating_add(1);
-        self.dt_header_octets += header_octets;
-        self.dt_data_octets += data_octets;
-        if let Some(octets) = finished {
-            self.tsdus = self.tsdus.saturating_add(1);
-            self.tsdu_octets += octets;
-        }
-    }
-
-    /// Counts an AK that it sent and that tells something new.
-    #[inline]
-    pub(super) fn count_acknowledgement(&mut self, header_octets: u64, role: Role) {
-        self.aks = self.aks.saturating_add(1);
-        self.ak_header_octets += header_octets;
-        self.crediting = self.crediting.saturating_add(u32::from(role == Role::Crediting));
-    }
-
-    /// Counts a TPDU that it sent.
+    /// Keeps what few have of a TPDU that it sent.
     pub(super) fn count(&mut self, tpdu: &Tpdu) {
-        self.tsdus = self.tsdus.saturating_add(tpdu.finished_tsdus as u32);
-        self.tsdu_octets += tpdu.finished().iter().sum::<u64>();
         match tpdu.kind {
-            Kind::Dt => {
-                self.dts = self.dts.saturating_add(1);
-                self.dt_header_octets += tpdu.header_octets;
-                self.dt_data_octets += tpdu.data_octets;
-                if tpdu.retransmitted || tpdu.into_closed_window || tpdu.empty_part {
-                    let rare = self.rare.get_or_insert_default();
-                    rare.into_closed_window += u64::from(tpdu.into_closed_window);
-                    rare.empty_parts += u64::from(tpdu.empty_part);
-                    if tpdu.retransmitted {
-                        rare.dt_retransmissions += 1;
-                        rare.dt_octets_again += tpdu.data_octets;
-                    }
+            Kind::Dt if tpdu.retransmitted || tpdu.into_closed_window || tpdu.empty_part => {
+                let rare = self.rare.get_or_insert_default();
+                rare.into_closed_window += u64::from(tpdu.into_closed_window);
+                rare.empty_parts += u64::from(tpdu.empty_part);
+                if tpdu.retransmitted {
+                    rare.dt_octets_again += tpdu.data_octets;
                 }
             }
-            Kind::Ak => {
-                self.aks = self.aks.saturating_add(1);
-                self.ak_header_octets += tpdu.header_octets;
-                match tpdu.role {
-                    None | Some(Role::Acknowledging) => {}
-                    Some(Role::Crediting) => self.crediting = self.crediting.saturating_add(1),
-                    Some(Role::Confirming) => self.rare.get_or_insert_default().confirming += 1,
-                    Some(Role::KeepingAlive) => {
-                        self.rare.get_or_insert_default().keeping_alive += 1;
-                    }
-                }
-            }
+            Kind::Ak => match tpdu.role {
+                None | Some(Role::Acknowledging | Role::Crediting) => {}
+                Some(Role::Confirming) => self.rare.get_or_insert_default().confirming += 1,
+                Some(Role::KeepingAlive) => self.rare.get_or_insert_default().keeping_alive += 1,
+            },
+            Kind::Dt => {}
             _ => self.count_other(tpdu),
         }
     }
@@ -291,42 +249,48 @@ impl Sender {
         }
     }
 
-    /// What it sent of a kind.
-    fn volume(&self, kind: Kind) -> Volume {
-        let rare = self.rare.as_deref();
-        match kind {
-            Kind::Dt => Volume {
-                tpdus: u64::from(self.dts),
-                header_octets: self.dt_header_octets,
-                data_octets: self.dt_data_octets,
-                information_octets: self.dt_data_octets
-                    - rare.map_or(0, |rare| rare.dt_octets_again),
-                retransmissions: rare.map_or(0, |rare| rare.dt_retransmissions),
-            },
-            Kind::Ak => Volume {
-                tpdus: u64::from(self.aks),
-                header_octets: self.ak_header_octets,
-                retransmissions: rare.map_or(0, |rare| rare.confirming + rare.keeping_alive),
-                ..Volume::default()
-            },
-            _ => {
-                let kept = rare.into_iter().flat_map(|rare| &rare.volumes);
-                let mut volume = Volume::default();
-                kept.filter(|(kept, _)| *kept == kind).for_each(|(_, more)| volume.add(more));
-                for same in self.same.iter().filter(|same| same.kind == Some(kind)) {
-                    let tpdus = u64::from(same.tpdus);
-                    let data_octets = u64::from(same.data_octets);
-                    volume.add(&Volume {
-                        tpdus,
-                        header_octets: tpdus * u64::from(same.header_octets),
-                        data_octets: tpdus * data_octets,
-                        information_octets: data_octets,
-                        retransmissions: tpdus - 1,
-                    });
-                }
-                volume
-            }
+    /// What it sent of a kind other than DT and AK.
+    fn volume_of_other(&self, kind: Kind) -> Volume {
+        let kept = self.rare.iter().flat_map(|rare| &rare.volumes);
+        let mut volume = Volume::default();
+        kept.filter(|(kept, _)| *kept == kind).for_each(|(_, more)| volume.add(more));
+        for same in self.same.iter().filter(|same| same.kind == Some(kind)) {
+            let tpdus = u64::from(same.tpdus);
+            let data_octets = u64::from(same.data_octets);
+            volume.add(&Volume {
+                tpdus,
+                header_octets: tpdus * u64::from(same.header_octets),
+                data_octets: tpdus * data_octets,
+                information_octets: data_octets,
+                retransmissions: tpdus - 1,
+            });
         }
+        volume
+    }
+
+    /// What it sent, by kind.
+    fn volumes(&self, kept: &Kept, confirming_or_alive: u64) -> [Volume; 10] {
+        let mut volumes = Kind::ALL.map(|kind| match kind {
+            Kind::Dt | Kind::Ak => Volume::default(),
+            _ => self.volume_of_other(kind),
+        });
+        let others: u64 = volumes.iter().map(|volume| volume.tpdus).sum();
+        let [tpdus, dts, dts_again, _] = kept.counts();
+        let again = self.rare.as_ref().map_or(0, |rare| rare.dt_octets_again);
+        volumes[Kind::Dt as usize] = Volume {
+            tpdus: dts,
+            header_octets: kept.sum(Sum::DtHeaders),
+            data_octets: kept.sum(Sum::DtData),
+            information_octets: kept.sum(Sum::DtData) - again,
+            retransmissions: dts_again,
+        };
+        volumes[Kind::Ak as usize] = Volume {
+            tpdus: tpdus - dts - others,
+            header_octets: kept.sum(Sum::Aks),
+            retransmissions: confirming_or_alive,
+            ..Volume::default()
+        };
+        volumes
     }
 
     /// How long its peer gave it no credit, each time; up to now where it still gives none.
@@ -339,24 +303,26 @@ impl Sender {
         times
     }
 
-    /// All that is known of it but for its numbers, with how long things took.
-    fn direction(&self, waits: Waits) -> Direction {
+    /// All that is known of it but for its numbers, with what is kept of it and how long things took.
+    fn direction(&self, kept: &Kept, waits: Waits) -> Direction {
         let rare = self.rare.as_deref();
         let (confirming, keeping_alive) =
             rare.map_or((0, 0), |rare| (rare.confirming, rare.keeping_alive));
-        let acknowledging =
-            u64::from(self.aks) - u64::from(self.crediting) - confirming - keeping_alive;
+        let volumes = self.volumes(kept, confirming + keeping_alive);
+        let crediting = kept.sum(Sum::Crediting);
+        let acknowledging = volumes[Kind::Ak as usize].originals() - crediting;
+        let [.., tsdus] = kept.counts();
         Direction {
-            volumes: Kind::ALL.map(|kind| self.volume(kind)),
-            tsdus: u64::from(self.tsdus),
-            tsdu_octets: self.tsdu_octets,
-            roles: [acknowledging, u64::from(self.crediting), confirming, keeping_alive],
+            volumes,
+            tsdus,
+            tsdu_octets: kept.sum(Sum::Tsdus),
+            roles: [acknowledging, crediting, confirming, keeping_alive],
             into_closed_window: rare.map_or(0, |rare| rare.into_closed_window),
             empty_parts: rare.map_or(0, |rare| rare.empty_parts),
             closed_since: self.closed_since(),
             numbers: None,
-            peak: Peak::default(),
-            sizes: Sizes::default(),
+            peak: kept.peak,
+            sizes: kept.sizes,
             waits,
         }
     }
@@ -486,8 +452,8 @@ impl Connection {
         Self::new(senders, State::Established, at, None)
     }
 
-    /// What a side sent, and where its numbers stand, at this time.
-    pub(super) fn direction(&self, side: Side, now: Instant) -> Direction {
+    /// What a side sent, with what is kept of it, and where its numbers stand, at this time.
+    pub(super) fn direction(&self, side: Side, kept: &Kept, now: Instant) -> Direction {
         let (sender, peer) = (&self.senders[side], &self.senders[other(side)]);
         let format = self.format.filter(|format| *format != Format::Class0);
         let numbers = format.and_then(|format| {
@@ -498,7 +464,9 @@ impl Connection {
             let allowed = acknowledged.map(|next| next + credit);
             Some(Numbers { sent, acknowledged, allowed })
         });
-        Direction { numbers, ..sender.direction(self.waits(side, now)) }
+        let mut waits = self.waits(side, now);
+        waits.add(&kept.carried);
+        Direction { numbers, ..sender.direction(kept, waits) }
     }
 
     /// Whether DTs name it by its network connection alone.
@@ -563,7 +531,7 @@ impl Connection {
     ) -> Option<u64> {
         let was_requested = self.state == State::Opening;
         let [requester, confirmer] = &mut self.senders;
-        *confirmer = Sender::opening(confirmer.end(), source, credit);
+        confirmer.open(source, credit);
         if !was_requested {
             // Its CR was not seen, but a CC is answered by the first DT and AK.
             requester.data = DataOrder::from_the_start();

@@ -245,14 +245,12 @@ impl Tracker {
         (part, header_octets): (&Part<'_>, u64),
         sink: &mut Sink<'_>,
     ) {
-        let (at, side, _) = of;
-        let data_octets = part.data_octets;
+        let (at, data_octets) = (of.0, part.data_octets);
         let (connection, heard) = self.table.slab.heard_at(place);
         let is_late = heard.note(at);
         let Some(finished) = transfer::data_in_turn(connection, of, part, sink) else {
             return self.part_out_of_turn(place, of, (part, header_octets), sink);
         };
-        connection.senders[side].count_data((header_octets, data_octets), finished);
         if is_late {
             self.table.slab.move_up(place, at);
         }
@@ -300,7 +298,6 @@ impl Tracker {
             transfer::close_holes(connection, of, (told.next, role), (&mut tpdu, sink));
             return self.count_known(at, (place, side), &tpdu, sink);
         };
-        connection.senders[side].count_acknowledgement(header_octets, role);
         if is_late {
             self.table.slab.move_up(place, at);
         }

@@ -54,13 +54,7 @@ impl Connection {
                 (*hosts.address(end.host), end.port)
             }),
             references: [0, 1].map(|side: usize| named(known.senders[side].reference)),
-            directions: [0, 1].map(|side: usize| {
-                let Kept { sizes, peak, carried } = kept[side];
-                let direction = known.direction(side, now);
-                let mut waits = direction.waits;
-                waits.add(&carried);
-                Direction { sizes, peak, waits, ..direction }
-            }),
+            directions: [0, 1].map(|side: usize| known.direction(side, &kept[side], now)),
             class: known.class(),
             state: known.state,
             history: known.history(),

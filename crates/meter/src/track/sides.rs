@@ -1,8 +1,9 @@
-//! Sizes and the busiest second of what the sides of connections sent, and what TCP took to carry it, kept apart from
-//! the connections.
+//! What the sides of connections sent: TPDUs and TSDUs with their octets, by size and in the busiest second, and what TCP
+//! took to carry it; kept apart from the connections.
 //!
-//! A connection has room here from its first TPDU on, so that its own octets stay as few as they are, and a class of
-//! sizes from the first TPDU in it. Counts stop at four thousand million.
+//! A connection has room here from its first TPDU on, and a class of sizes from the first TPDU in it. How many DTs,
+//! AKs and TSDUs there were is told by their classes. Sums are narrow; what one cannot hold is carried over to wide ones,
+//! which few connections have.
 
 use super::connection::{Connection, Side};
 use super::delays::Carried;
@@ -12,27 +13,65 @@ use super::{Known, Tracker};
 use crate::measure::{
     Alike, Peak, Places, SizeClass, Sizes, Sort, Traffic, Waits, second as second_of,
 };
-use crate::sight::Tpdu;
+use crate::sight::{Role, Tpdu};
 use crate::slab::Place;
 use std::collections::BTreeMap;
 use wire::time::Instant;
+use wire::tp::Kind;
 
 /// A side of the connection in a place.
 pub(super) type OfSide = (Place, Side);
 
 /// The counts of a class: TPDUs, DTs, DTs that were sent again, TSDUs.
-type Class = [u32; 4];
+type Class<T> = [T; 4];
 
 /// TPDUs and their octets.
 type Amount = [u32; 2];
+
+/// What is added up of a side beside its sizes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Sum {
+    /// Octets of headers of DTs.
+    DtHeaders,
+    /// Octets of user data of DTs, those sent again among them.
+    DtData,
+    /// Octets of AKs.
+    Aks,
+    /// Octets of TSDUs.
+    Tsdus,
+    /// AKs that change the credit, and acknowledge nothing.
+    Crediting,
+}
+
+/// In the order of [`Sum`].
+type Sums<T> = [T; 5];
 
 /// What is kept of a side, spelled out.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Kept {
     pub(super) sizes: Sizes,
+    sums: Sums<u64>,
     pub(super) peak: Peak,
     /// What TCP took, as far as it was handed over.
     pub(super) carried: Waits,
+}
+
+impl Kept {
+    /// A sum.
+    pub(super) const fn sum(&self, which: Sum) -> u64 {
+        self.sums[which as usize]
+    }
+
+    /// TPDUs, DTs, DTs that were sent again, and TSDUs.
+    pub(super) fn counts(&self) -> Class<u64> {
+        let mut all = [0; 4];
+        for class in &self.sizes.classes {
+            let SizeClass { tpdus, dt_tpdus, dt_retransmissions, tsdus } = *class;
+            let more = [tpdus, dt_tpdus, dt_retransmissions, tsdus];
+            all.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
+        }
+        all
+    }
 }
 
 /// What both sides of a connection sent.
@@ -41,38 +80,121 @@ struct Both {
     /// Which classes have counts: a bit for each of one side, then, from [`BITS_OF_SIDE`] on, of the other.
     used: u32,
     /// Those counts, in the order of the bits.
-    classes: Box<[Class]>,
-    /// The second under way of both; wraps after 136 years.
-    second: u32,
-    this_second: [Amount; 2],
-    /// The most in a second that is over.
-    most: [Amount; 2],
+    classes: Box<[Class<u16>]>,
+    sums: [Sums<u32>; 2],
+    seconds: Seconds,
 }
 
 const BITS_OF_SIDE: usize = 16;
 
 impl Both {
     /// The counts of a class of a side.
-    fn class(&mut self, side: Side, class: usize) -> &mut Class {
+    #[inline]
+    fn class(&mut self, side: Side, class: usize) -> &mut Class<u16> {
         let bit = 1 << (side * BITS_OF_SIDE + class);
         let place = (self.used & (bit - 1)).count_ones() as usize;
         if self.used & bit == 0 {
-            self.used |= bit;
-            let mut classes = core::mem::take(&mut self.classes).into_vec();
-            classes.reserve_exact(1);
-            classes.insert(place, Class::default());
-            self.classes = classes.into_boxed_slice();
+            self.make_room(bit, place);
         }
         &mut self.classes[place]
     }
 
+    #[cold]
+    fn make_room(&mut self, bit: u32, place: usize) {
+        self.used |= bit;
+        let mut classes = core::mem::take(&mut self.classes).into_vec();
+        classes.reserve_exact(1);
+        classes.insert(place, Class::default());
+        self.classes = classes.into_boxed_slice();
+    }
+
     /// Each class that has counts: whose it is, which, and the counts.
-    fn each_class(&self) -> impl Iterator<Item = (Side, usize, &Class)> {
+    fn each_class(&self) -> impl Iterator<Item = (Side, usize, &Class<u16>)> {
         let used = (0..2 * BITS_OF_SIDE).filter(|bit| self.used >> bit & 1 != 0);
         used.zip(&self.classes)
             .map(|(bit, counts)| (bit / BITS_OF_SIDE, bit % BITS_OF_SIDE, counts))
     }
 
+    /// Adds its sums and counts to wide ones.
+    fn add_to(&self, wide: &mut [Wide; 2]) {
+        for (wide, sums) in wide.iter_mut().zip(&self.sums) {
+            wide.sums.iter_mut().zip(sums).for_each(|(wide, sum)| *wide += u64::from(*sum));
+        }
+        for (side, class, counts) in self.each_class() {
+            let wide = &mut wide[side].classes[class];
+            wide.iter_mut().zip(counts).for_each(|(wide, count)| *wide += u64::from(*count));
+        }
+    }
+}
+
+/// Sums and counts of a side with room for all there can be.
+#[derive(Clone, Copy, Debug, Default)]
+struct Wide {
+    sums: Sums<u64>,
+    classes: [Class<u64>; 10],
+}
+
+/// Adds to a narrow sum. What it cannot hold it gives back, and begins anew.
+#[inline]
+fn add<T: Copy + Default + Into<u64> + TryFrom<u64>>(sum: &mut T, more: u64) -> u64 {
+    let all = (*sum).into().saturating_add(more);
+    let narrow = T::try_from(all);
+    let carry = if narrow.is_ok() { 0 } else { all };
+    *sum = narrow.unwrap_or_default();
+    carry
+}
+
+/// Where a side's TPDUs count.
+struct Account<'a> {
+    of: OfSide,
+    both: &'a mut Both,
+    wide: &'a mut BTreeMap<Place, Box<[Wide; 2]>>,
+}
+
+impl Account<'_> {
+    /// Counts TPDUs and their octets in a second.
+    #[inline]
+    fn pass(&mut self, second: u64, tpdus: u32, octets: u64) {
+        let octets = u32::try_from(octets).unwrap_or(u32::MAX);
+        self.both.seconds.pass(second as u32, self.of.1, [tpdus, octets]);
+    }
+
+    /// Adds to a sum.
+    #[inline]
+    fn sum(&mut self, which: Sum, more: u64) {
+        let carry = add(&mut self.both.sums[self.of.1][which as usize], more);
+        if carry > 0 {
+            self.wide().sums[which as usize] += carry;
+        }
+    }
+
+    /// Adds to a count of a class.
+    #[inline]
+    fn class(&mut self, class: usize, nth: usize, more: u64) {
+        let carry = add(&mut self.both.class(self.of.1, class)[nth], more);
+        if carry > 0 {
+            self.wide().classes[class][nth] += carry;
+        }
+    }
+
+    #[cold]
+    fn wide(&mut self) -> &mut Wide {
+        let (place, side) = self.of;
+        &mut self.wide.entry(place).or_default()[side]
+    }
+}
+
+/// The second under way of both sides of a connection, and the busiest of each.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seconds {
+    /// Wraps after 136 years.
+    second: u32,
+    this_second: [Amount; 2],
+    /// The most in a second that is over.
+    most: [Amount; 2],
+}
+
+impl Seconds {
     /// Counts what a side sent in a second; one that is over already goes to the one under way.
     fn pass(&mut self, second: u32, side: Side, more: Amount) {
         if second > self.second {
@@ -93,27 +215,9 @@ impl Both {
 
     /// Adds what was counted after it.
     fn add(&mut self, more: &Self) {
-        for (side, class, counts) in more.each_class() {
-            for (sum, more) in self.class(side, class).iter_mut().zip(counts) {
-                *sum = sum.saturating_add(*more);
-            }
-        }
         for side in [0, 1] {
             self.pass(more.second, side, more.this_second[side]);
         }
-    }
-
-    fn spelled_out(&self, none: Sizes) -> [Kept; 2] {
-        let mut kept = self.busiest().map(|busiest| {
-            let [tpdus, octets] = busiest.map(u64::from);
-            Kept { sizes: none, peak: Peak::of(tpdus, octets), carried: Waits::default() }
-        });
-        for (side, class, counts) in self.each_class() {
-            let [tpdus, dt_tpdus, dt_retransmissions, tsdus] = counts.map(u64::from);
-            kept[side].sizes.classes[class] =
-                SizeClass { tpdus, dt_tpdus, dt_retransmissions, tsdus };
-        }
-        kept
     }
 }
 
@@ -123,6 +227,8 @@ pub(super) struct Sides {
     /// Sizes of nothing.
     none: Sizes,
     each: Each,
+    /// What narrow sums could not hold.
+    wide: BTreeMap<Place, Box<[Wide; 2]>>,
     /// What TCP took, where it was handed over: when the stream was forgotten before its connection.
     carried: BTreeMap<Place, [Waits; 2]>,
 }
@@ -134,21 +240,12 @@ enum Each {
     Few(BTreeMap<Place, Both>),
 }
 
-impl Sides {
-    /// Of no connection yet, sizes classed as those of nothing are.
-    pub(super) const fn new(none: Sizes) -> Self {
-        Self { none, each: Each::All(Vec::new()), carried: BTreeMap::new() }
-    }
-
-    /// Of no connection, with the same bounds, and with room for a few of them.
-    pub(super) const fn nobody(&self) -> Self {
-        Self { none: self.none, each: Each::Few(BTreeMap::new()), carried: BTreeMap::new() }
-    }
-
+impl Each {
+    #[inline]
     fn of(&mut self, place: Place) -> &mut Both {
-        match &mut self.each {
-            Each::Few(few) => few.entry(place).or_default(),
-            Each::All(all) => {
+        match self {
+            Self::Few(few) => few.entry(place).or_default(),
+            Self::All(all) => {
                 let place = place as usize;
                 if place >= all.len() {
                     all.resize_with(place + 1, Both::default);
@@ -159,51 +256,86 @@ impl Sides {
     }
 
     fn get(&self, place: Place) -> Option<&Both> {
-        match &self.each {
-            Each::Few(few) => few.get(&place),
-            Each::All(all) => all.get(place as usize),
+        match self {
+            Self::Few(few) => few.get(&place),
+            Self::All(all) => all.get(place as usize),
         }
+    }
+}
+
+impl Sides {
+    /// Octets of what every connection has here.
+    #[cfg(test)]
+    pub(super) const OCTETS: usize = size_of::<Both>();
+
+    /// Of no connection yet, sizes classed as those of nothing are.
+    pub(super) const fn new(none: Sizes) -> Self {
+        Self::of(none, Each::All(Vec::new()))
+    }
+
+    /// Of no connection, with the same bounds, and with room for a few of them.
+    pub(super) const fn nobody(&self) -> Self {
+        Self::of(self.none, Each::Few(BTreeMap::new()))
+    }
+
+    const fn of(none: Sizes, each: Each) -> Self {
+        Self { none, each, wide: BTreeMap::new(), carried: BTreeMap::new() }
     }
 
     /// Counts TPDUs of one sort that a side sent in a second, as [`Traffic::alike`] does.
-    pub(super) fn alike(
-        &mut self,
-        second: u64,
-        (place, side): OfSide,
-        (sort, alike): (Sort, &Alike),
-    ) {
-        let both = self.of(place);
-        let octets = u32::try_from(alike.octets()).unwrap_or(u32::MAX);
-        both.pass(second as u32, side, [alike.tpdus, octets]);
+    pub(super) fn alike(&mut self, second: u64, of: OfSide, (sort, alike): (Sort, &Alike)) {
+        let mut account = self.account(of);
+        account.pass(second, alike.tpdus, alike.octets());
         let [whole, data, finished] = alike.classes().map(usize::from);
-        let mut add = |class: usize, count: usize| {
-            let sum = &mut both.class(side, class)[count];
-            *sum = sum.saturating_add(alike.tpdus);
-        };
-        add(whole, 0);
-        if matches!(sort, Sort::Part | Sort::End) {
-            add(data, 1);
+        let tpdus = u64::from(alike.tpdus);
+        account.class(whole, 0, tpdus);
+        if sort.kind() == Kind::Ak {
+            account.sum(Sum::Aks, alike.header_octets);
+            if sort == Sort::Crediting {
+                account.sum(Sum::Crediting, tpdus);
+            }
+            return;
         }
+        account.class(data, 1, tpdus);
+        account.sum(Sum::DtHeaders, alike.header_octets);
+        account.sum(Sum::DtData, alike.data_octets);
         if sort == Sort::End {
-            add(finished, 3);
+            account.class(finished, 3, tpdus);
+            account.sum(Sum::Tsdus, alike.tsdu_octets);
         }
     }
 
-    /// Counts a TPDU that a side sent, in its classes of sizes.
-    pub(super) fn count(&mut self, (place, side): OfSide, tpdu: &Tpdu, places: Places) {
+    /// Counts a TPDU that a side sent.
+    pub(super) fn count(&mut self, of: OfSide, tpdu: &Tpdu, places: Places) {
         let mut more = self.none;
         more.count(tpdu, places);
-        let both = self.of(place);
-        let octets = u32::try_from(tpdu.header_octets + tpdu.data_octets).unwrap_or(u32::MAX);
-        both.pass(second_of(tpdu.at) as u32, side, [1, octets]);
+        let mut account = self.account(of);
+        account.pass(second_of(tpdu.at), 1, tpdu.header_octets + tpdu.data_octets);
         let used = more.classes.iter().enumerate();
         for (class, more) in used.filter(|(_, more)| **more != SizeClass::default()) {
             let SizeClass { tpdus, dt_tpdus, dt_retransmissions, tsdus } = *more;
-            let counts = both.class(side, class);
-            for (sum, more) in counts.iter_mut().zip([tpdus, dt_tpdus, dt_retransmissions, tsdus]) {
-                *sum = sum.saturating_add(u32::try_from(more).unwrap_or(u32::MAX));
+            for (nth, more) in [tpdus, dt_tpdus, dt_retransmissions, tsdus].into_iter().enumerate()
+            {
+                account.class(class, nth, more);
             }
         }
+        account.sum(Sum::Tsdus, tpdu.finished().iter().sum());
+        match tpdu.kind {
+            Kind::Dt => {
+                account.sum(Sum::DtHeaders, tpdu.header_octets);
+                account.sum(Sum::DtData, tpdu.data_octets);
+            }
+            Kind::Ak => {
+                account.sum(Sum::Aks, tpdu.header_octets);
+                account.sum(Sum::Crediting, (tpdu.role == Some(Role::Crediting)).into());
+            }
+            _ => {}
+        }
+    }
+
+    #[inline]
+    fn account(&mut self, of: OfSide) -> Account<'_> {
+        Account { of, both: self.each.of(of.0), wide: &mut self.wide }
     }
 
     /// Takes over what TCP took to carry what both sides of the connection in a place sent.
@@ -212,26 +344,55 @@ impl Sides {
         carried.iter_mut().zip(waits).for_each(|(sum, more)| sum.add(more));
     }
 
+    /// Adds the sums and counts of both sides of the connection in a place to others.
+    fn add_to(&self, place: Place, sums: &mut [Wide; 2]) {
+        if let Some(both) = self.get(place) {
+            both.add_to(sums);
+        }
+        let Some(wide) = self.wide.get(&place) else { return };
+        for (sums, wide) in sums.iter_mut().zip(wide.iter()) {
+            sums.sums.iter_mut().zip(wide.sums).for_each(|(sum, more)| *sum += more);
+            let (sums, wide) = (sums.classes.as_flattened_mut(), wide.classes.as_flattened());
+            sums.iter_mut().zip(wide).for_each(|(sum, more)| *sum += more);
+        }
+    }
+
+    fn get(&self, place: Place) -> Option<&Both> {
+        self.each.get(place)
+    }
+
     /// What both sides of the connection in a place sent, together with what was counted elsewhere after it.
     pub(super) fn with(&self, more: &Self, place: Place) -> [Kept; 2] {
-        let mut both = self.get(place).cloned().unwrap_or_default();
+        let mut seconds = self.get(place).map_or_else(Seconds::default, |both| both.seconds);
         if let Some(more) = more.get(place) {
-            both.add(more);
+            seconds.add(&more.seconds);
         }
-        let kept = both.spelled_out(self.none);
-        self.carried.get(&place).map_or(kept, |carried| with_carried(kept, carried))
+        let mut wide = [Wide::default(); 2];
+        self.add_to(place, &mut wide);
+        more.add_to(place, &mut wide);
+        let carried = self.carried.get(&place).copied().unwrap_or_default();
+        [0, 1].map(|side| {
+            let [tpdus, octets] = seconds.busiest()[side].map(u64::from);
+            let Wide { sums, classes } = wide[side];
+            let classes = classes.map(|[tpdus, dt_tpdus, dt_retransmissions, tsdus]| SizeClass {
+                tpdus,
+                dt_tpdus,
+                dt_retransmissions,
+                tsdus,
+            });
+            let (sizes, peak) = (Sizes { classes, ..self.none }, Peak::of(tpdus, octets));
+            Kept { sizes, sums, peak, carried: carried[side] }
+        })
     }
 
     /// What both sides of a connection sent that had this place and is forgotten.
     pub(super) fn take(&mut self, place: Place) -> [Kept; 2] {
-        let kept = core::mem::take(self.of(place)).spelled_out(self.none);
-        self.carried.remove(&place).map_or(kept, |carried| with_carried(kept, &carried))
+        let kept = self.with(&self.nobody(), place);
+        *self.each.of(place) = Both::default();
+        self.wide.remove(&place);
+        self.carried.remove(&place);
+        kept
     }
-}
-
-fn with_carried(mut kept: [Kept; 2], carried: &[Waits; 2]) -> [Kept; 2] {
-    kept.iter_mut().zip(carried).for_each(|(side, carried)| side.carried.add(carried));
-    kept
 }
 
 impl Tracker {
@@ -269,28 +430,44 @@ mod tests {
 
     #[test]
     fn classes_have_room_once_they_are_used_and_keep_their_counts_apart() {
-        let (mut draw, mut both) = (Draw(3), Both::default());
-        let mut plain = [[Class::default(); 10]; 2];
+        let (mut draw, mut sides) = (Draw(3), Sides::new(Sizes::default()));
+        let mut plain = [[Class::<u64>::default(); 10]; 2];
         for n in 0..200 {
             let [side, class, count] = [2, 10, 4].map(|below| usize::from(draw.octet_below(below)));
-            both.class(side, class)[count] += n;
-            plain[side][class][count] += n;
+            // Beyond what two octets hold, now and then by itself.
+            sides.account((7, side)).class(class, count, n * n * 3);
+            plain[side][class][count] += n * n * 3;
             let used = plain.as_flattened().iter().filter(|counts| **counts != [0; 4]).count();
             // A count of zero was added to one class.
-            assert!((used..=used + 1).contains(&both.classes.len()));
+            let room = sides.get(7).map_or(0, |both| both.classes.len());
+            assert!((used..=used + 1).contains(&room));
         }
-        let mut twice = both.clone();
-        twice.add(&both);
-        for (both, times) in [(both, 1), (twice, 2)] {
-            let kept = both.spelled_out(Sizes::default());
-            for (kept, plain) in kept.iter().zip(&plain) {
+        assert_eq!(sides.wide.len(), 1);
+        for (more, times) in [(&sides.nobody(), 1), (&sides, 2)] {
+            for (kept, plain) in sides.with(more, 7).iter().zip(&plain) {
                 for (kept, plain) in kept.sizes.classes.iter().zip(plain) {
                     let SizeClass { tpdus, dt_tpdus, dt_retransmissions, tsdus } = *kept;
                     let counts = [tpdus, dt_tpdus, dt_retransmissions, tsdus];
-                    assert_eq!(counts, plain.map(|count| times * u64::from(count)));
+                    assert_eq!(counts, plain.map(|count| times * count));
                 }
             }
         }
+        let whole = sides.with(&sides.nobody(), 7).map(|kept| kept.counts());
+        assert_eq!(sides.take(7).map(|kept| kept.counts()), whole);
+        assert_eq!((sides.wide.len(), sides.take(7).map(|kept| kept.counts())), (0, [[0; 4]; 2]));
+    }
+
+    #[test]
+    fn what_a_narrow_sum_cannot_hold_is_carried_over() {
+        let mut sides = Sides::new(Sizes::default());
+        for more in [u64::from(u32::MAX) - 1, 1, 1, 5, 1 << 40] {
+            sides.account((0, 1)).sum(Sum::DtData, more);
+        }
+        let [first, second] = sides.with(&sides.nobody(), 0);
+        // 2^32 - 1, then 1 + 5, then 2^40.
+        assert_eq!(second.sum(Sum::DtData), (1 << 32) + 5 + (1 << 40));
+        assert_eq!([Sum::DtHeaders, Sum::Aks].map(|sum| second.sum(sum)), [0, 0]);
+        assert_eq!(first.sum(Sum::DtData), 0);
     }
 
     #[test]
@@ -300,7 +477,7 @@ mod tests {
             both.class(side, class)[0] += 1;
         }
         let octets = size_of::<Both>() + size_of_val(&*both.classes);
-        println!("seen: {octets} octets for sizes and busiest seconds in four classes");
+        println!("seen: {octets} octets for sums, sizes and busiest seconds in four classes");
         assert!(octets < 150, "{octets}");
     }
 }
