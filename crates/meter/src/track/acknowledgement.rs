@@ -23,33 +23,41 @@ pub(super) struct Grant {
     subsequence: u16,
 }
 
+impl Grant {
+    /// Nothing was told yet: a number that no format has stands for it, so that it takes no more room.
+    const NONE: Self = Self { next: u32::MAX, credit: 0, subsequence: 0 };
+
+    const fn is_none(self) -> bool {
+        self.next == Self::NONE.next
+    }
+}
+
 /// The AKs of one direction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct AcknowledgementOrder(Option<Grant>);
+pub(super) struct AcknowledgementOrder(Grant);
 
 impl AcknowledgementOrder {
     /// A direction whose CR or CC granted this credit.
     pub(super) fn from_the_start(credit: u8) -> Self {
-        Self(Some(Grant { next: 0, credit: u16::from(credit), subsequence: 0 }))
+        Self(Grant { next: 0, credit: u16::from(credit), subsequence: 0 })
     }
 
     /// A direction found under way.
     pub(super) const fn under_way() -> Self {
-        Self(None)
+        Self(Grant::NONE)
     }
 
-    /// What was told last.
-    pub(super) const fn grant(&self) -> Option<Grant> {
-        self.0
+    /// What was told last; none before anything was.
+    pub(super) fn grant(&self) -> Option<Grant> {
+        Some(self.0).filter(|grant| !grant.is_none())
     }
 
     /// Whether a DT with this number lies beyond the credit told last.
     #[inline]
     pub(super) fn is_beyond(&self, format: Format, number: u32) -> bool {
-        self.0.is_some_and(|known| {
-            let ahead = number.wrapping_sub(known.next) & (format.modulus() - 1);
-            ahead >= u32::from(known.credit) && ahead < format.modulus() / 2
-        })
+        let known = self.0;
+        let ahead = number.wrapping_sub(known.next) & (format.modulus() - 1);
+        ahead >= u32::from(known.credit) && ahead < format.modulus() / 2 && !known.is_none()
     }
 
     /// Takes notice of an AK, and tells what it is for.
@@ -63,10 +71,11 @@ impl AcknowledgementOrder {
     ) -> Role {
         let says_nothing_new = if confirms { Role::Confirming } else { Role::KeepingAlive };
         let told = Grant { next, credit, subsequence };
-        let Some(known) = &mut self.0 else {
-            self.0 = Some(told);
+        let known = &mut self.0;
+        if known.is_none() {
+            *known = told;
             return Role::Acknowledging;
-        };
+        }
         let ahead = next.wrapping_sub(known.next) & (format.modulus() - 1);
         if ahead >= format.modulus() / 2 || (ahead == 0 && subsequence < known.subsequence) {
             return says_nothing_new;

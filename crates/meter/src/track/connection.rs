@@ -4,15 +4,15 @@
 //! DTs without an AK) is kept apart, so that a million quiet connections have room.
 
 use super::acknowledgement::AcknowledgementOrder;
-use super::data::DataOrder;
+use super::both::Sum;
+use super::data::{Beyond, DataOrder};
 use super::direction::{Direction, Numbers};
-use super::sides::{Kept, Sum};
-use super::waiting::Waiting;
+use super::sides::Kept;
+use super::waiting::{Behind, Waiting};
 use crate::host::HostNumber;
 use crate::measure::{DelaySum, Times, Volume, Waits};
 use crate::sight::{Ending, Role, Tpdu};
 use crate::user::{Confidence, User};
-use std::collections::VecDeque;
 use wire::time::Instant;
 use wire::tp::{ClassOption, Format, Kind, Reference};
 
@@ -90,8 +90,10 @@ pub(super) struct Rare {
     keeping_alive: u64,
     into_closed_window: u64,
     empty_parts: u64,
+    /// DTs that came beyond a hole.
+    pub(super) beyond: Beyond,
     /// DTs that wait for their AK behind the first.
-    pub(super) waiting: VecDeque<(u32, Instant)>,
+    pub(super) waiting: Behind,
     /// Since when the peer gives no credit; none while it gives some.
     closed_since: Option<Instant>,
     /// How long it was closed, each time, but for the time under way.
@@ -160,8 +162,7 @@ impl Sender {
         let begun = Self::opening(self.end(), reference, credit);
         let Self { same, delays, .. } = *self;
         let rare = self.rare.take().map(|mut rare| {
-            rare.waiting.clear();
-            rare.closed_since = None;
+            (rare.beyond, rare.waiting, rare.closed_since) = Default::default();
             rare
         });
         *self = Self { same, delays, rare, ..begun };
@@ -456,10 +457,11 @@ impl Connection {
     pub(super) fn direction(&self, side: Side, kept: &Kept, now: Instant) -> Direction {
         let (sender, peer) = (&self.senders[side], &self.senders[other(side)]);
         let format = self.format.filter(|format| *format != Format::Class0);
+        let beyond = sender.rare.as_ref().map(|rare| &rare.beyond);
         let numbers = format.and_then(|format| {
             let grant = peer.acknowledgements.grant().filter(|_| self.has_flow_control());
             let (sent, acknowledged) =
-                sender.data.numbers(format, grant.map(|grant| grant.next))?;
+                sender.data.numbers(format, grant.map(|grant| grant.next), beyond)?;
             let credit = grant.map_or(0, |grant| u64::from(grant.credit));
             let allowed = acknowledged.map(|next| next + credit);
             Some(Numbers { sent, acknowledged, allowed })

@@ -56,16 +56,17 @@ pub(super) struct Arrival {
 #[derive(Clone, Debug)]
 pub(super) struct DataOrder {
     /// The number expected next, unwrapped; zero before the first DT of a connection found under
-    /// way.
+    /// way. With [`HOLES`].
     next: u64,
     open: Open,
-    /// Kept apart, since most directions never have a hole.
-    beyond: Option<Box<Beyond>>,
 }
 
-/// What lies beyond the number expected next.
+/// Whether holes lie before what was seen last. No number comes so far.
+const HOLES: u64 = 1 << 63;
+
+/// What lies beyond the number expected next: kept apart, since most directions never have a hole.
 #[derive(Clone, Debug, Default)]
-struct Beyond {
+pub(super) struct Beyond {
     /// In order, with holes between.
     runs: Vec<Run>,
     /// The number that would confirm that the last DT out of window was no accident.
@@ -75,19 +76,28 @@ struct Beyond {
 impl DataOrder {
     /// A direction whose first DT will have number 0.
     pub(super) const fn from_the_start() -> Self {
-        Self { next: FIRST, open: Open::WHOLE, beyond: None }
+        Self { next: FIRST, open: Open::WHOLE }
     }
 
     /// A direction found under way, perhaps within a TSDU.
     pub(super) const fn under_way() -> Self {
-        Self { next: 0, open: Open::BROKEN, beyond: None }
+        Self { next: 0, open: Open::BROKEN }
+    }
+
+    const fn next(&self) -> u64 {
+        self.next & !HOLES
     }
 
     /// One past the highest DT seen, and the DT that stands for this number near to it, each counted
     /// on from the first; none before the first DT of a direction found under way.
-    pub(super) fn numbers(&self, format: Format, next: Option<u32>) -> Option<(u64, Option<u64>)> {
-        let end = self.runs().last().map_or(self.next, |run| run.end);
-        let told = |number| unwrap(self.next, number, format).saturating_sub(FIRST);
+    pub(super) fn numbers(
+        &self,
+        format: Format,
+        next: Option<u32>,
+        beyond: Option<&Beyond>,
+    ) -> Option<(u64, Option<u64>)> {
+        let end = beyond.and_then(|beyond| beyond.runs.last()).map_or(self.next(), |run| run.end);
+        let told = |number| unwrap(self.next(), number, format).saturating_sub(FIRST);
         (self.next > 0).then(|| (end.saturating_sub(FIRST), next.map(told)))
     }
 
@@ -101,19 +111,26 @@ impl DataOrder {
         self.open = Open::BROKEN;
     }
 
-    fn runs(&self) -> &[Run] {
-        self.beyond.as_ref().map_or(&[], |beyond| &beyond.runs)
-    }
-
-    /// Takes notice of a DT.
-    #[inline]
-    pub(super) fn arrive(&mut self, format: Format, number: u32, stretch: Stretch) -> Arrival {
-        let is_next = u64::from(number) == self.next & u64::from(format.modulus() - 1);
-        if is_next && !self.has_holes() && self.next != 0 {
-            self.next += 1;
-            return Arrival { finished: self.open.absorb(stretch), ..Arrival::default() };
+    /// Takes notice of a DT; `beyond` is where what lies beyond a hole is kept.
+    pub(super) fn arrive<'a>(
+        &mut self,
+        format: Format,
+        number: u32,
+        stretch: Stretch,
+        beyond: impl FnOnce() -> &'a mut Beyond,
+    ) -> Arrival {
+        if self.next == 0 {
+            self.next = FIRST + u64::from(number);
         }
-        self.arrive_elsewhere(format, number, stretch)
+        let place = unwrap(self.next(), number, format);
+        if self.has_holes() || place > self.next {
+            return self.with(beyond(), |edge| edge.arrive(place, window(format), stretch));
+        }
+        if place < self.next {
+            return Arrival { retransmitted: true, ..Arrival::default() };
+        }
+        self.next += 1;
+        Arrival { finished: self.open.absorb(stretch), ..Arrival::default() }
     }
 
     /// Takes notice of a DT if it is the next one and no hole lies behind it, with its TSDU as
@@ -139,50 +156,72 @@ impl DataOrder {
 
     /// Whether holes lie before what was seen last.
     #[inline]
-    pub(super) fn has_holes(&self) -> bool {
-        self.beyond.as_ref().is_some_and(|beyond| !beyond.runs.is_empty())
-    }
-
-    /// A DT that is not the next one, or holes lie behind it.
-    #[cold]
-    fn arrive_elsewhere(&mut self, format: Format, number: u32, stretch: Stretch) -> Arrival {
-        let mut arrival = Arrival::default();
-        if self.next == 0 {
-            self.next = FIRST + u64::from(number);
-        }
-        let next = self.next;
-        let place = unwrap(next, number, format);
-        if place < next || self.runs().iter().any(|run| (run.first..run.end).contains(&place)) {
-            arrival.retransmitted = true;
-            return arrival;
-        }
-        if place == next {
-            arrival.finished = self.open.absorb(stretch);
-            self.next = next + 1;
-            self.absorb_reached(&mut arrival);
-            return arrival;
-        }
-        self.jump(place, window(format), stretch, &mut arrival);
-        arrival
+    pub(super) const fn has_holes(&self) -> bool {
+        self.next & HOLES != 0
     }
 
     /// Takes notice that the peer acknowledged every DT before `number`.
-    #[inline]
-    pub(super) fn acknowledged(&mut self, format: Format, number: u32) -> Arrival {
-        if self.has_holes() { self.close(format, number) } else { Arrival::default() }
+    pub(super) fn acknowledged(
+        &mut self,
+        format: Format,
+        number: u32,
+        beyond: Option<&mut Beyond>,
+    ) -> Arrival {
+        match beyond.filter(|_| self.has_holes()) {
+            Some(beyond) => self.with(beyond, |edge| edge.close(format, number)),
+            None => Arrival::default(),
+        }
+    }
+
+    /// Has something done where the holes are.
+    #[cold]
+    fn with(&mut self, beyond: &mut Beyond, act: impl FnOnce(&mut Edge<'_>) -> Arrival) -> Arrival {
+        let mut edge = Edge { next: self.next(), open: self.open, beyond };
+        let arrival = act(&mut edge);
+        let Edge { next, open, beyond } = edge;
+        let holes = if beyond.runs.is_empty() { 0 } else { HOLES };
+        (self.next, self.open) = (next | holes, open);
+        if beyond.runs.is_empty() {
+            beyond.runs = Vec::new();
+        }
+        arrival
+    }
+}
+
+/// The number expected next, and what lies beyond it.
+struct Edge<'a> {
+    next: u64,
+    open: Open,
+    beyond: &'a mut Beyond,
+}
+
+impl Edge<'_> {
+    /// A DT that is not the next one, or holes lie behind it.
+    fn arrive(&mut self, place: u64, window: u64, stretch: Stretch) -> Arrival {
+        let (next, mut arrival) = (self.next, Arrival::default());
+        let is_among = |run: &Run| (run.first..run.end).contains(&place);
+        if place < next || self.beyond.runs.iter().any(is_among) {
+            arrival.retransmitted = true;
+        } else if place == next {
+            arrival.finished = self.open.absorb(stretch);
+            self.next = next + 1;
+            self.absorb_reached(&mut arrival);
+        } else {
+            self.jump(place, window, stretch, &mut arrival);
+        }
+        arrival
     }
 
     /// Holes before `number` will not be filled.
-    #[cold]
     fn close(&mut self, format: Format, number: u32) -> Arrival {
         let mut arrival = Arrival::default();
         // An AK beyond all that was seen proves nothing about holes, and may be damaged or forged.
-        let (next, Some(last)) = (self.next, self.runs().last()) else { return arrival };
+        let (next, Some(last)) = (self.next, self.beyond.runs.last()) else { return arrival };
         let place = unwrap(next, number, format);
         if place > last.end {
             return arrival;
         }
-        while self.runs().first().is_some_and(|run| run.first <= place) {
+        while self.beyond.runs.first().is_some_and(|run| run.first <= place) {
             self.give_up_hole(&mut arrival);
         }
         if self.next < place {
@@ -195,13 +234,13 @@ impl DataOrder {
 
     /// A DT beyond a hole.
     fn jump(&mut self, place: u64, window: u64, stretch: Stretch, arrival: &mut Arrival) {
-        let reach = self.runs().last().map_or(0, |run| run.end) + window;
-        while self.is_beyond(place, window) && place < reach && !self.runs().is_empty() {
+        let reach = self.beyond.runs.last().map_or(0, |run| run.end) + window;
+        while self.is_beyond(place, window) && place < reach && !self.beyond.runs.is_empty() {
             self.give_up_hole(arrival);
         }
         if self.is_beyond(place, window) {
             arrival.out_of_window = true;
-            let suspect = &mut self.beyond.get_or_insert_default().suspect;
+            let suspect = &mut self.beyond.suspect;
             if *suspect == Some(place + 1) {
                 arrival.retransmitted = true;
                 return;
@@ -209,7 +248,7 @@ impl DataOrder {
             if suspect.replace(place + 1) != Some(place) {
                 return;
             }
-            while !self.runs().is_empty() {
+            while !self.beyond.runs.is_empty() {
                 self.give_up_hole(arrival);
             }
             arrival.unseen += place.saturating_sub(self.next + 1);
@@ -218,7 +257,7 @@ impl DataOrder {
         }
         self.insert(Run { first: place, end: place + 1, stretch }, arrival);
         self.absorb_reached(arrival);
-        if self.runs().len() > MAXIMUM_RUNS {
+        if self.beyond.runs.len() > MAXIMUM_RUNS {
             self.give_up_hole(arrival);
         }
     }
@@ -229,7 +268,7 @@ impl DataOrder {
 
     /// Puts a run in its place, joined with the neighbours it touches.
     fn insert(&mut self, run: Run, arrival: &mut Arrival) {
-        let runs = &mut self.beyond.get_or_insert_default().runs;
+        let runs = &mut self.beyond.runs;
         let at = runs.partition_point(|other| other.first < run.first);
         runs.insert(at, run);
         join(runs, at, arrival);
@@ -240,20 +279,17 @@ impl DataOrder {
 
     /// Takes in the runs that no hole separates any more.
     fn absorb_reached(&mut self, arrival: &mut Arrival) {
-        let Some(beyond) = &mut self.beyond else { return };
-        while let Some(run) = beyond.runs.first().copied().filter(|run| run.first == self.next) {
-            beyond.runs.remove(0);
+        while let Some(run) = self.beyond.runs.first().copied().filter(|run| run.first == self.next)
+        {
+            self.beyond.runs.remove(0);
             self.next = run.end;
             arrival.finished = arrival.finished.and(self.open.absorb(run.stretch));
-        }
-        if beyond.runs.is_empty() && beyond.suspect.is_none() {
-            self.beyond = None;
         }
     }
 
     /// Stops waiting for the numbers before the first run.
     fn give_up_hole(&mut self, arrival: &mut Arrival) {
-        let Some(first) = self.runs().first().map(|run| run.first) else { return };
+        let Some(first) = self.beyond.runs.first().map(|run| run.first) else { return };
         arrival.unseen += first - self.next;
         self.next = first;
         self.open = Open::BROKEN;
@@ -286,19 +322,51 @@ const fn unwrap(next: u64, number: u32, format: Format) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::draw::Draw;
 
-    fn arrive(order: &mut DataOrder, number: u32) -> Arrival {
+    /// A direction with what lies beyond its holes.
+    struct Followed(DataOrder, Beyond);
+
+    impl Followed {
+        fn from_the_start() -> Self {
+            Self(DataOrder::from_the_start(), Beyond::default())
+        }
+
+        fn under_way() -> Self {
+            Self(DataOrder::under_way(), Beyond::default())
+        }
+
+        fn arrive(&mut self, format: Format, number: u32, stretch: Stretch) -> Arrival {
+            let arrival = self.0.arrive(format, number, stretch, || &mut self.1);
+            assert_eq!(self.0.has_holes(), !self.runs().is_empty());
+            arrival
+        }
+
+        fn acknowledged(&mut self, format: Format, number: u32) -> Arrival {
+            self.0.acknowledged(format, number, Some(&mut self.1))
+        }
+
+        fn numbers(&self, format: Format, next: Option<u32>) -> Option<(u64, Option<u64>)> {
+            self.0.numbers(format, next, Some(&self.1))
+        }
+
+        fn runs(&self) -> &[Run] {
+            &self.1.runs
+        }
+    }
+
+    fn arrive(order: &mut Followed, number: u32) -> Arrival {
         order.arrive(Format::Normal, number, Stretch::of(10, true))
     }
 
     fn retransmissions(numbers: impl IntoIterator<Item = u32>) -> Vec<u32> {
-        let mut order = DataOrder::from_the_start();
+        let mut order = Followed::from_the_start();
         numbers.into_iter().filter(|number| arrive(&mut order, *number).retransmitted).collect()
     }
 
     #[test]
     fn numbers_are_counted_on_across_the_wrap() {
-        let mut order = DataOrder::from_the_start();
+        let mut order = Followed::from_the_start();
         (0..300).for_each(|number| {
             arrive(&mut order, number % 128);
         });
@@ -306,7 +374,7 @@ mod tests {
         assert_eq!(order.numbers(Format::Normal, Some(40)), Some((300, Some(296))));
         arrive(&mut order, 303 % 128);
         assert_eq!(order.numbers(Format::Normal, None), Some((304, None)), "the highest counts");
-        assert_eq!(DataOrder::under_way().numbers(Format::Normal, Some(3)), None);
+        assert_eq!(Followed::under_way().numbers(Format::Normal, Some(3)), None);
     }
 
     #[test]
@@ -327,7 +395,7 @@ mod tests {
     #[test]
     fn duplicates_are_told_beyond_32_dts() {
         assert_eq!(retransmissions((0..60).chain([0])), [0]);
-        let mut order = DataOrder::from_the_start();
+        let mut order = Followed::from_the_start();
         for number in 0..10_000 {
             order.arrive(Format::Extended, number, Stretch::of(1, true));
         }
@@ -336,7 +404,7 @@ mod tests {
 
     #[test]
     fn a_tsdu_is_finished_when_its_last_hole_is_filled() {
-        let mut order = DataOrder::from_the_start();
+        let mut order = Followed::from_the_start();
         let finished: Vec<u64> =
             [0, 2, 3, 1].iter().map(|n| arrive(&mut order, *n).finished.tsdus).collect();
         // DT 3 is whole once DT 2 before it is seen to end a TSDU; DTs 1 and 2 once DT 1 is there.
@@ -345,10 +413,8 @@ mod tests {
 
     #[test]
     fn a_hole_the_peer_acknowledged_is_given_up_and_its_tsdu_not_counted() {
-        let mut order = DataOrder::from_the_start();
-        arrive(&mut order, 0);
-        arrive(&mut order, 2);
-        arrive(&mut order, 3);
+        let mut order = Followed::from_the_start();
+        [0, 2, 3].map(|number| arrive(&mut order, number));
         assert_eq!(order.acknowledged(Format::Normal, 1), Arrival::default(), "1 is still awaited");
         let given_up = order.acknowledged(Format::Normal, 4);
         assert_eq!(given_up.unseen, 1);
@@ -358,7 +424,7 @@ mod tests {
 
     #[test]
     fn a_hole_no_credit_reaches_across_is_given_up() {
-        let mut order = DataOrder::from_the_start();
+        let mut order = Followed::from_the_start();
         let unseen: u64 = (1..16).map(|number| arrive(&mut order, number).unseen).sum();
         // DT 15 may be sent only after an AK of DT 0, since credit is at most 15.
         assert_eq!(unseen, 1);
@@ -367,7 +433,7 @@ mod tests {
 
     #[test]
     fn one_wild_number_changes_nothing_and_two_in_a_row_are_believed() {
-        let mut order = DataOrder::from_the_start();
+        let mut order = Followed::from_the_start();
         arrive(&mut order, 0);
         assert!(arrive(&mut order, 50).out_of_window);
         assert_eq!(
@@ -385,7 +451,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_whatever_holes_there_are() {
-        let mut order = DataOrder::under_way();
+        let mut order = Followed::under_way();
         for number in (0..60_000).step_by(2) {
             order.arrive(Format::Extended, number, Stretch::of(1, false));
             assert!(order.runs().len() <= MAXIMUM_RUNS);
@@ -396,14 +462,8 @@ mod tests {
     /// than one DT and which misses one in `missed_of` (none where that is 0): absolute numbers,
     /// first to last.
     fn tapped(seed: u64, missed_of: u64) -> Vec<u64> {
-        let mut state = seed;
-        let mut draw = |below: u64| {
-            // SplitMix64.
-            state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-            let z = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-            let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-            (z ^ (z >> 31)) % below
-        };
+        let mut numbers = Draw((seed + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let mut draw = |below: u64| u64::from(numbers.below(below));
         let (mut lowest, mut next, mut held) = (0, 0, None);
         let mut tapped = Vec::new();
         while next < 2_000 {
@@ -435,7 +495,7 @@ mod tests {
     fn a_dt_is_judged_as_if_all_numbers_were_remembered() {
         for seed in 0..200 {
             for missed_of in [0, 10] {
-                let mut order = DataOrder::from_the_start();
+                let mut order = Followed::from_the_start();
                 let mut seen = std::collections::BTreeSet::new();
                 for (place, number) in tapped(seed, missed_of).into_iter().enumerate() {
                     let wrapped = u32::try_from(number % 128).unwrap();
@@ -450,7 +510,7 @@ mod tests {
     #[test]
     fn every_tsdu_of_a_shuffled_direction_is_counted_once() {
         for seed in 0..200 {
-            let mut order = DataOrder::from_the_start();
+            let mut order = Followed::from_the_start();
             let (mut octets, mut incomplete) = (Vec::new(), 0);
             let mut seen = std::collections::BTreeSet::new();
             for number in tapped(seed, 0) {
@@ -477,7 +537,7 @@ mod tests {
 
     #[test]
     fn an_ak_closes_the_holes_before_it_and_no_others() {
-        let mut order = DataOrder::from_the_start();
+        let mut order = Followed::from_the_start();
         let mut expect = |acknowledged: Option<u32>, number: u32, expected: (bool, u64, u64)| {
             let format = Format::Normal;
             let closed = acknowledged.map(|next| order.acknowledged(format, next));
@@ -504,11 +564,9 @@ mod tests {
 
     #[test]
     fn a_dt_that_no_credit_reaches_gives_up_no_hole_and_is_believed_when_the_next_comes() {
-        let mut order = DataOrder::from_the_start();
+        let mut order = Followed::from_the_start();
         // 1 is missing. A credit of 15 from 3 on, one past the last, reaches to 17.
-        for number in [0, 2] {
-            arrive(&mut order, number);
-        }
+        [0, 2].map(|number| arrive(&mut order, number));
         for number in [18, 40] {
             let Arrival { out_of_window, unseen, .. } = arrive(&mut order, number);
             assert_eq!((out_of_window, unseen), (true, 0), "{number}");
@@ -526,9 +584,9 @@ mod tests {
     #[test]
     fn so_many_runs_are_kept_apart_and_no_more() {
         let format = Format::Extended;
-        let mut order = DataOrder::from_the_start();
+        let mut order = Followed::from_the_start();
         let runs = MAXIMUM_RUNS as u32;
-        let pass = |order: &mut DataOrder, number| {
+        let pass = |order: &mut Followed, number| {
             order.arrive(format, number, Stretch::of(10, true)).unseen
         };
         // Every other one, from 1 on.

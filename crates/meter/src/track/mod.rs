@@ -18,6 +18,7 @@
 //! another network connection.
 
 mod acknowledgement;
+mod both;
 mod connection;
 mod data;
 mod delays;

@@ -5,6 +5,7 @@
 //! AKs and TSDUs there were is told by their classes. Sums are narrow; what one cannot hold is carried over to wide ones,
 //! which few connections have.
 
+use super::both::{Both, Class, Seconds, Sum, Sums, Wide, add};
 use super::connection::{Connection, Side};
 use super::delays::Carried;
 use super::remembered::Tally;
@@ -21,30 +22,6 @@ use wire::tp::Kind;
 
 /// A side of the connection in a place.
 pub(super) type OfSide = (Place, Side);
-
-/// The counts of a class: TPDUs, DTs, DTs that were sent again, TSDUs.
-type Class<T> = [T; 4];
-
-/// TPDUs and their octets.
-type Amount = [u32; 2];
-
-/// What is added up of a side beside its sizes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Sum {
-    /// Octets of headers of DTs.
-    DtHeaders,
-    /// Octets of user data of DTs, those sent again among them.
-    DtData,
-    /// Octets of AKs.
-    Aks,
-    /// Octets of TSDUs.
-    Tsdus,
-    /// AKs that change the credit, and acknowledge nothing.
-    Crediting,
-}
-
-/// In the order of [`Sum`].
-type Sums<T> = [T; 5];
 
 /// What is kept of a side, spelled out.
 #[derive(Clone, Copy, Debug)]
@@ -72,76 +49,6 @@ impl Kept {
         }
         all
     }
-}
-
-/// What both sides of a connection sent.
-#[derive(Clone, Debug, Default)]
-struct Both {
-    /// Which classes have counts: a bit for each of one side, then, from [`BITS_OF_SIDE`] on, of the other.
-    used: u32,
-    /// Those counts, in the order of the bits.
-    classes: Box<[Class<u16>]>,
-    sums: [Sums<u32>; 2],
-    seconds: Seconds,
-}
-
-const BITS_OF_SIDE: usize = 16;
-
-impl Both {
-    /// The counts of a class of a side.
-    #[inline]
-    fn class(&mut self, side: Side, class: usize) -> &mut Class<u16> {
-        let bit = 1 << (side * BITS_OF_SIDE + class);
-        let place = (self.used & (bit - 1)).count_ones() as usize;
-        if self.used & bit == 0 {
-            self.make_room(bit, place);
-        }
-        &mut self.classes[place]
-    }
-
-    #[cold]
-    fn make_room(&mut self, bit: u32, place: usize) {
-        self.used |= bit;
-        let mut classes = core::mem::take(&mut self.classes).into_vec();
-        classes.reserve_exact(1);
-        classes.insert(place, Class::default());
-        self.classes = classes.into_boxed_slice();
-    }
-
-    /// Each class that has counts: whose it is, which, and the counts.
-    fn each_class(&self) -> impl Iterator<Item = (Side, usize, &Class<u16>)> {
-        let used = (0..2 * BITS_OF_SIDE).filter(|bit| self.used >> bit & 1 != 0);
-        used.zip(&self.classes)
-            .map(|(bit, counts)| (bit / BITS_OF_SIDE, bit % BITS_OF_SIDE, counts))
-    }
-
-    /// Adds its sums and counts to wide ones.
-    fn add_to(&self, wide: &mut [Wide; 2]) {
-        for (wide, sums) in wide.iter_mut().zip(&self.sums) {
-            wide.sums.iter_mut().zip(sums).for_each(|(wide, sum)| *wide += u64::from(*sum));
-        }
-        for (side, class, counts) in self.each_class() {
-            let wide = &mut wide[side].classes[class];
-            wide.iter_mut().zip(counts).for_each(|(wide, count)| *wide += u64::from(*count));
-        }
-    }
-}
-
-/// Sums and counts of a side with room for all there can be.
-#[derive(Clone, Copy, Debug, Default)]
-struct Wide {
-    sums: Sums<u64>,
-    classes: [Class<u64>; 10],
-}
-
-/// Adds to a narrow sum. What it cannot hold it gives back, and begins anew.
-#[inline]
-fn add<T: Copy + Default + Into<u64> + TryFrom<u64>>(sum: &mut T, more: u64) -> u64 {
-    let all = (*sum).into().saturating_add(more);
-    let narrow = T::try_from(all);
-    let carry = if narrow.is_ok() { 0 } else { all };
-    *sum = narrow.unwrap_or_default();
-    carry
 }
 
 /// Where a side's TPDUs count.
@@ -181,43 +88,6 @@ impl Account<'_> {
     fn wide(&mut self) -> &mut Wide {
         let (place, side) = self.of;
         &mut self.wide.entry(place).or_default()[side]
-    }
-}
-
-/// The second under way of both sides of a connection, and the busiest of each.
-#[derive(Clone, Copy, Debug, Default)]
-struct Seconds {
-    /// Wraps after 136 years.
-    second: u32,
-    this_second: [Amount; 2],
-    /// The most in a second that is over.
-    most: [Amount; 2],
-}
-
-impl Seconds {
-    /// Counts what a side sent in a second; one that is over already goes to the one under way.
-    fn pass(&mut self, second: u32, side: Side, more: Amount) {
-        if second > self.second {
-            self.most = self.busiest();
-            (self.second, self.this_second) = (second, Default::default());
-        }
-        for (sum, more) in self.this_second[side].iter_mut().zip(more) {
-            *sum = sum.saturating_add(more);
-        }
-    }
-
-    /// The most in a second, of either side.
-    fn busiest(&self) -> [Amount; 2] {
-        let of =
-            |side: Side, which: usize| self.most[side][which].max(self.this_second[side][which]);
-        [0, 1].map(|side| [0, 1].map(|which| of(side, which)))
-    }
-
-    /// Adds what was counted after it.
-    fn add(&mut self, more: &Self) {
-        for side in [0, 1] {
-            self.pass(more.second, side, more.this_second[side]);
-        }
     }
 }
 
@@ -400,7 +270,7 @@ impl Tracker {
     #[cfg(test)]
     pub(crate) fn kept(&self) -> usize {
         let Each::All(all) = &self.sides.each else { return 0 };
-        all.iter().filter(|both| both.used != 0).count()
+        all.iter().filter(|both| both.classes() != 0).count()
     }
 
     /// Spells connections out as they are at `now`, with what was added up and not counted yet; `carried` tells it of
@@ -439,7 +309,7 @@ mod tests {
             plain[side][class][count] += n * n * 3;
             let used = plain.as_flattened().iter().filter(|counts| **counts != [0; 4]).count();
             // A count of zero was added to one class.
-            let room = sides.get(7).map_or(0, |both| both.classes.len());
+            let room = sides.get(7).map_or(0, |both| both.classes());
             assert!((used..=used + 1).contains(&room));
         }
         assert_eq!(sides.wide.len(), 1);
@@ -468,16 +338,5 @@ mod tests {
         assert_eq!(second.sum(Sum::DtData), (1 << 32) + 5 + (1 << 40));
         assert_eq!([Sum::DtHeaders, Sum::Aks].map(|sum| second.sum(sum)), [0, 0]);
         assert_eq!(first.sum(Sum::DtData), 0);
-    }
-
-    #[test]
-    fn a_connection_of_four_classes_takes_less_than_150_octets_here() {
-        let mut both = Both::default();
-        for (side, class) in [(0, 0), (1, 0), (0, 1), (1, 3)] {
-            both.class(side, class)[0] += 1;
-        }
-        let octets = size_of::<Both>() + size_of_val(&*both.classes);
-        println!("seen: {octets} octets for sums, sizes and busiest seconds in four classes");
-        assert!(octets < 150, "{octets}");
     }
 }

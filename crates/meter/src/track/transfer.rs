@@ -61,7 +61,10 @@ pub(super) fn data(
     let stretch = Stretch::of(tpdu.data_octets, ends);
     let arrival = match format {
         Format::Class0 => sender.data.in_order(stretch),
-        Format::Normal | Format::Extended => sender.data.arrive(format, number, stretch),
+        Format::Normal | Format::Extended => {
+            let Sender { data, rare, .. } = &mut *sender;
+            data.arrive(format, number, stretch, || &mut rare.get_or_insert_default().beyond)
+        }
     };
     note_data(&arrival, is_over, sink.oddities);
     if format == Format::Class0 && number != 0 {
@@ -205,7 +208,8 @@ pub(super) fn close_holes(
     (next, role): (u32, Role),
     (tpdu, sink): (&mut Tpdu, &mut Sink<'_>),
 ) {
-    let closed = connection.senders[other(side)].data.acknowledged(format, next);
+    let Sender { data, rare, .. } = &mut connection.senders[other(side)];
+    let closed = data.acknowledged(format, next, rare.as_mut().map(|rare| &mut rare.beyond));
     note_gaps(&closed, sink.oddities);
     tpdu.role = Some(role);
     tpdu.retransmitted = matches!(role, Role::Confirming | Role::KeepingAlive);

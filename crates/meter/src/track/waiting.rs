@@ -13,13 +13,54 @@ const MOST: usize = 1_024;
 /// DTs without an AK: the first of them. Those behind it are kept elsewhere.
 #[derive(Clone, Debug)]
 pub(super) struct Waiting {
-    /// The end of time where none waits.
-    since: Instant,
+    /// Since when; the end of time where none waits. Its lower and upper half, so that what stands beside it may
+    /// stand closer.
+    since: [u32; 2],
+    /// Its number, and whether there are any behind it: [`HAS_MORE`].
     number: u32,
-    /// Whether some behind it wait in another order than that of their numbers.
+}
+
+/// No number has this bit.
+const HAS_MORE: u32 = 1 << 31;
+
+/// DTs without an AK behind the first.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Behind {
+    /// Whether some wait in another order than that of their numbers.
     is_mixed: bool,
-    /// Whether there are any behind it.
-    has_more: bool,
+    each: VecDeque<(u32, Instant)>,
+}
+
+impl Behind {
+    /// Whether none waits.
+    pub(super) fn is_empty(&self) -> bool {
+        self.each.is_empty()
+    }
+
+    /// Takes notice of a DT that was not sent before, `first` being the one in front.
+    fn push(&mut self, format: Format, (number, at): (u32, Instant), first: u32) {
+        self.is_mixed &= !self.each.is_empty();
+        let last = self.each.back().map_or(first, |(number, _)| *number);
+        self.is_mixed |= !is_ahead(format, last, number);
+        if self.each.len() < MOST {
+            self.each.push_back((number, at));
+        }
+    }
+
+    /// Those that are covered wait no longer; how many nanoseconds each waited by `at`.
+    fn take(&mut self, at: Instant, is_covered: impl Fn(u32) -> bool, mut waited: impl FnMut(u64)) {
+        while let Some((_, since)) = self.each.pop_front_if(|(number, _)| is_covered(*number)) {
+            waited(at.nanos_since(since));
+        }
+        if self.is_mixed {
+            self.each.retain(|(number, since)| {
+                if is_covered(*number) {
+                    waited(at.nanos_since(*since));
+                }
+                !is_covered(*number)
+            });
+        }
+    }
 }
 
 /// Whether `number` lies ahead of `from` by less than half the modulus.
@@ -29,12 +70,25 @@ const fn is_ahead(format: Format, from: u32, number: u32) -> bool {
 }
 
 impl Waiting {
-    pub(super) const NONE: Self =
-        Self { since: Instant::MAX, number: 0, is_mixed: false, has_more: false };
+    pub(super) const NONE: Self = Self { since: [u32::MAX; 2], number: 0 };
+
+    const fn since(&self) -> Instant {
+        let [lower, upper] = self.since;
+        Instant::from_nanos((upper as u64) << 32 | lower as u64)
+    }
+
+    const fn set_since(&mut self, since: Instant) {
+        let nanos = since.as_nanos();
+        self.since = [nanos as u32, (nanos >> 32) as u32];
+    }
 
     /// Whether none waits but perhaps behind the first.
     pub(super) fn is_empty(&self) -> bool {
-        self.since == Instant::MAX
+        self.since() == Instant::MAX
+    }
+
+    const fn has_more(&self) -> bool {
+        self.number & HAS_MORE != 0
     }
 
     /// Takes notice of a DT that was not sent before; `more` is where those behind the first are.
@@ -43,19 +97,15 @@ impl Waiting {
         &mut self,
         format: Format,
         (number, at): (u32, Instant),
-        more: impl FnOnce() -> &'a mut VecDeque<(u32, Instant)>,
+        more: impl FnOnce() -> &'a mut Behind,
     ) {
-        if self.is_empty() && !self.has_more {
-            (self.number, self.since, self.is_mixed) = (number, at, false);
+        if self.is_empty() && !self.has_more() {
+            self.number = number;
+            self.set_since(at);
             return;
         }
-        let more = more();
-        let last = more.back().map_or(self.number, |(number, _)| *number);
-        self.is_mixed |= !is_ahead(format, last, number);
-        self.has_more = true;
-        if more.len() < MOST {
-            more.push_back((number, at));
-        }
+        more().push(format, (number, at), self.number & !HAS_MORE);
+        self.number |= HAS_MORE;
     }
 
     /// Takes notice that every DT before `next` is acknowledged, and tells how many nanoseconds each waited.
@@ -64,27 +114,19 @@ impl Waiting {
         &mut self,
         format: Format,
         (next, at): (u32, Instant),
-        more: Option<&mut VecDeque<(u32, Instant)>>,
+        more: Option<&mut Behind>,
         mut waited: impl FnMut(u64),
     ) {
         let is_covered = |number: u32| !is_ahead(format, next, number);
-        if !self.is_empty() && is_covered(self.number) {
-            waited(at.nanos_since(self.since));
-            self.since = Instant::MAX;
+        if !self.is_empty() && is_covered(self.number & !HAS_MORE) {
+            waited(at.nanos_since(self.since()));
+            self.since = Self::NONE.since;
         }
-        let Some(more) = more.filter(|_| self.has_more) else { return };
-        while let Some((_, since)) = more.pop_front_if(|(number, _)| is_covered(*number)) {
-            waited(at.nanos_since(since));
+        let Some(more) = more.filter(|_| self.has_more()) else { return };
+        more.take(at, is_covered, waited);
+        if more.is_empty() {
+            self.number &= !HAS_MORE;
         }
-        if self.is_mixed {
-            more.retain(|(number, since)| {
-                if is_covered(*number) {
-                    waited(at.nanos_since(*since));
-                }
-                !is_covered(*number)
-            });
-        }
-        self.has_more = !more.is_empty();
     }
 }
 
@@ -99,7 +141,7 @@ mod tests {
     #[track_caller]
     fn check(sent: &[(u32, u64)], acknowledged: &[(u32, u64)], expected: &[u64]) {
         let (mut waiting, mut found) = (Waiting::NONE, Vec::new());
-        let mut more = VecDeque::new();
+        let mut more = Behind::default();
         for (number, ms) in sent {
             waiting.sent(Format::Normal, (*number, at(*ms)), || &mut more);
         }
@@ -125,10 +167,10 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_whatever_is_seen() {
-        let (mut waiting, mut more) = (Waiting::NONE, VecDeque::new());
+        let (mut waiting, mut more) = (Waiting::NONE, Behind::default());
         for number in 0..100_000 {
             waiting.sent(Format::Extended, (number, at(0)), || &mut more);
         }
-        assert_eq!(more.len(), MOST);
+        assert_eq!(more.each.len(), MOST);
     }
 }
