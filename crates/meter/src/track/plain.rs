@@ -7,7 +7,7 @@
 //! the same, frame by frame.
 
 use super::connection::{Side, other};
-use super::remembered::Tally;
+use super::remembered::{Tally, Whose};
 use super::table::{Found, Key, Party};
 use super::transfer::{self, Part, Told};
 use super::{Sink, Tracker};
@@ -161,6 +161,11 @@ const fn name_of(stream: u64) -> Name {
     [stream, u64::MAX]
 }
 
+/// The side of a connection of class 0, whose DTs name no reference.
+fn of_class_0(whose: Whose) -> Option<Found> {
+    (whose.format == Format::Class0).then_some(whose.found)
+}
+
 /// What a DT or an AK says.
 enum Said<'a> {
     Part(Part<'a>),
@@ -173,9 +178,7 @@ impl Tracker {
         self.expire(at, sink);
         let name = plain.name();
         let found = self.remember(name, (plain.reference(), || plain.parties()), sink);
-        let Some((slot, (place, receiver))) = found else { return false };
-        let connection = self.table.get(place);
-        let Some(format) = connection.format else { return false };
+        let Some((slot, Whose { found: (place, receiver), format })) = found else { return false };
         let Some(said) = plain.said(format) else { return false };
         let of = (at, other(receiver), format);
         let header_octets = plain.header_octets as u64;
@@ -191,9 +194,8 @@ impl Tracker {
     #[inline]
     pub(crate) fn recall(&mut self, stream: u64, slot: Slot) -> Recalled {
         let changes = self.table.changes();
-        let found = self.remembered.find_in(slot, name_of(stream), changes);
-        let found = found.filter(|(place, _)| self.table.get(*place).is_by_network());
-        Recalled { slot, found, changes }
+        let whose = self.remembered.find_in(slot, name_of(stream), changes);
+        Recalled { slot, found: whose.and_then(of_class_0), changes }
     }
 
     /// Takes notice of a DT in a packet of a TCP stream (its number, its data, and octets of that which are not at
@@ -232,7 +234,7 @@ impl Tracker {
         sink: &mut Sink<'_>,
     ) -> Option<(Slot, Found)> {
         let found = self.remember(name_of(stream), (Reference(0), parties), sink);
-        found.filter(|(_, (place, _))| self.table.get(*place).is_by_network())
+        found.and_then(|(slot, whose)| Some((slot, of_class_0(whose)?)))
     }
 
     /// A DT that a side sent to the one that is remembered.
@@ -315,7 +317,7 @@ impl Tracker {
         name: Name,
         who: (Reference, impl FnOnce() -> [Party; 2]),
         sink: &mut Sink<'_>,
-    ) -> Option<(Slot, Found)> {
+    ) -> Option<(Slot, Whose)> {
         let changes = self.table.changes();
         if let Some(found) = self.remembered.find(name, changes) {
             return Some(found);
@@ -326,10 +328,11 @@ impl Tracker {
         let found = self.table.find(&key, &self.hosts)?;
         let (place, side) = found;
         let connection = self.table.get(place);
+        let whose = Whose { found, format: connection.format? };
         let ends = [other(side), side].map(|side| connection.senders[side].end().host);
         let all = &mut sink.measures.traffic;
         let tally = Tally { hosts: &mut self.hosts.counts, all, sides: &mut self.sides };
-        Some((self.remembered.remember((name, changes), found, ends, tally), found))
+        Some((self.remembered.remember((name, changes), whose, ends, tally), whose))
     }
 }
 

@@ -11,6 +11,7 @@ use crate::measure::{Alike, Sizes, Sort, Traffic, second as second_of};
 use crate::memo::{Memo, Name, Slot};
 use crate::slab::Place;
 use wire::time::Instant;
+use wire::tp::Format;
 
 /// Where what was added up counts: for hosts, the network and connections.
 pub(super) struct Tally<'a> {
@@ -28,12 +29,21 @@ impl Tally<'_> {
     }
 }
 
+/// A side of a connection, and how the connection writes its numbers: that cannot change but when something comes or
+/// goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Whose {
+    pub(super) found: Found,
+    pub(super) format: Format,
+}
+
 /// A side of a connection.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Known {
     place: Place,
     /// Which side.
     side: u8,
+    format: Format,
     /// Whether it is on the list of those with TPDUs that have to be counted.
     is_listed: bool,
     /// Who sends to it, and itself.
@@ -43,6 +53,11 @@ struct Known {
 }
 
 impl Known {
+    #[inline]
+    fn whose(&self) -> Whose {
+        Whose { found: (self.place, Side::from(self.side)), format: self.format }
+    }
+
     /// Counts what was added up in a second.
     fn count(&self, second: u64, tally: &mut Tally<'_>) {
         for (sort, alike) in Sort::ALL.into_iter().zip(&self.alike) {
@@ -85,20 +100,17 @@ impl Remembered {
         common.copied().unwrap_or_else(|| sizes.class(octets) as u8)
     }
 
-    /// The connection and its side that go by this name, and where they are remembered, if nothing has come or
-    /// gone since.
+    /// Who goes by this name, and where that is remembered, if nothing has come or gone since.
     #[inline]
-    pub(super) fn find(&self, name: Name, changes: u64) -> Option<(Slot, Found)> {
+    pub(super) fn find(&self, name: Name, changes: u64) -> Option<(Slot, Whose)> {
         let (slot, known) = self.memo.find(name, changes)?;
-        Some((slot, (known.place, Side::from(known.side))))
+        Some((slot, known.whose()))
     }
 
-    /// The connection and its side that go by this name, if they are remembered in this place and nothing has
-    /// come or gone since.
+    /// Who goes by this name, if that is remembered in this place and nothing has come or gone since.
     #[inline]
-    pub(super) fn find_in(&self, slot: Slot, name: Name, changes: u64) -> Option<Found> {
-        let known = self.memo.find_in(slot, name, changes)?;
-        Some((known.place, Side::from(known.side)))
+    pub(super) fn find_in(&self, slot: Slot, name: Name, changes: u64) -> Option<Whose> {
+        self.memo.find_in(slot, name, changes).map(Known::whose)
     }
 
     /// Remembers a side, and tells where. `hosts` are who sends to it and who it is. What was added up for the one in whose
@@ -106,7 +118,7 @@ impl Remembered {
     pub(super) fn remember(
         &mut self,
         (name, changes): (Name, u64),
-        (place, side): Found,
+        Whose { found: (place, side), format }: Whose,
         hosts: [HostNumber; 2],
         mut tally: Tally<'_>,
     ) -> Slot {
@@ -115,7 +127,8 @@ impl Remembered {
                 before.count(self.second, &mut tally);
             }
             let is_listed = before.is_some_and(|before| before.is_listed);
-            Known { place, side: side as u8, is_listed, hosts, alike: Default::default() }
+            let alike = Default::default();
+            Known { place, side: side as u8, format, is_listed, hosts, alike }
         })
     }
 
