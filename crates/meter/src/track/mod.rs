@@ -495,10 +495,10 @@ impl Tracker {
                     octets: dt.data,
                     data_octets: tpdu.data_octets,
                 };
-                transfer::data(connection, (at, side, format), &part, (tpdu, sink));
+                transfer::data(connection, (at, side, format), part, (tpdu, sink));
             }
             Pdu::Ak(ak) => {
-                transfer::acknowledge(connection, (at, side, format), &ak.into(), (tpdu, sink));
+                transfer::acknowledge(connection, (at, side, format), ak.into(), (tpdu, sink));
             }
             Pdu::Ed(ed) => {
                 let rare = connection.senders[side].rare.get_or_insert_default();

@@ -100,17 +100,34 @@ impl<'a> Plain<'a> {
         })
     }
 
-    /// What it says, if its parameters are none or a checksum that comes out, as far as that can be told.
+    /// What a DT says, if it may be read as one.
     #[inline]
-    fn said(&self, format: Format) -> Option<Said<'a>> {
-        if format == Format::Class0 {
-            return None;
-        }
-        let is_extended = format == Format::Extended;
-        let fixed = match (self.kind, is_extended) {
-            (_, false) => 5,
-            (Kind::Dt, true) => 8,
-            (_, true) => 10,
+    fn part(&self, format: Format) -> Option<Part<'a>> {
+        let (number, ends) = self.numbered(format, [5, 8])?;
+        let octets = self.tpdu.get(self.header_octets..)?;
+        let data_octets = (octets.len() + self.missing_octets) as u64;
+        Some(Part { number, ends, octets, data_octets })
+    }
+
+    /// What an AK says, likewise.
+    #[inline]
+    fn told(&self, format: Format) -> Option<Told> {
+        let (next, _) = self.numbered(format, [5, 10])?;
+        let credit = match self.tpdu.get(8..10) {
+            Some(&[high, low]) if format == Format::Extended => u16::from_be_bytes([high, low]),
+            _ => u16::from(self.header[TPDU_AT + 1] & 0x0F),
+        };
+        Some(Told { next, credit, more: (0, false) })
+    }
+
+    /// Its number and the bit on top of that, the fixed part having so many octets in the normal and the extended
+    /// format, if its parameters are none or a checksum that comes out, as far as that can be told.
+    #[inline]
+    fn numbered(&self, format: Format, [normal, extended]: [usize; 2]) -> Option<(u32, bool)> {
+        let (fixed, shift) = match format {
+            Format::Class0 => return None,
+            Format::Normal => (normal, 24),
+            Format::Extended => (extended, 0),
         };
         if self.header_octets.checked_sub(fixed)? != 0 && !self.has_good_checksum(fixed) {
             return None;
@@ -120,17 +137,7 @@ impl<'a> Plain<'a> {
             Some(&[a, b, c, d]) => u32::from_be_bytes([a, b, c, d]),
             _ => u32::from(self.header[TPDU_AT + 4]) << 24,
         };
-        let number = (word & 0x7FFF_FFFF) >> if is_extended { 0 } else { 24 };
-        if self.kind == Kind::Dt {
-            let octets = self.tpdu.get(self.header_octets..)?;
-            let data_octets = (octets.len() + self.missing_octets) as u64;
-            return Some(Said::Part(Part { number, ends: word >> 31 != 0, octets, data_octets }));
-        }
-        let credit = match self.tpdu.get(8..10) {
-            Some(&[high, low]) if is_extended => u16::from_be_bytes([high, low]),
-            _ => u16::from(self.header[TPDU_AT + 1] & 0x0F),
-        };
-        Some(Said::Told(Told { next: number, credit, more: (0, false) }))
+        Some(((word & 0x7FFF_FFFF) >> shift, word >> 31 != 0))
     }
 
     /// Whether behind so many octets of the header stands a checksum, nothing else, and it comes out; of a TPDU that
@@ -166,12 +173,6 @@ fn of_class_0(whose: Whose) -> Option<Found> {
     (whose.format == Format::Class0).then_some(whose.found)
 }
 
-/// What a DT or an AK says.
-enum Said<'a> {
-    Part(Part<'a>),
-    Told(Told),
-}
-
 impl Tracker {
     /// Takes notice of a frame if everything about it is plain; whether it was.
     pub(crate) fn plain(&mut self, at: Instant, plain: &Plain<'_>, sink: &mut Sink<'_>) -> bool {
@@ -179,14 +180,16 @@ impl Tracker {
         let name = plain.name();
         let found = self.remember(name, (plain.reference(), || plain.parties()), sink);
         let Some((slot, Whose { found: (place, receiver), format })) = found else { return false };
-        let Some(said) = plain.said(format) else { return false };
-        let of = (at, other(receiver), format);
-        let header_octets = plain.header_octets as u64;
-        match said {
-            Said::Part(part) => self.part((slot, place), of, (&part, header_octets), sink),
-            Said::Told(told) => self.told((slot, place), of, (&told, header_octets), sink),
+        let (of, octets) = ((at, other(receiver), format), plain.header_octets as u64);
+        if plain.kind == Kind::Dt {
+            // What is out of turn goes the long way.
+            plain
+                .part(format)
+                .is_some_and(|part| self.part((slot, place), of, (part, octets), sink))
+        } else {
+            let told = plain.told(format);
+            told.is_some_and(|told| self.told((slot, place), of, (told, octets), sink))
         }
-        true
     }
 
     /// The connection of class 0 of a direction of a stream, if it is remembered in this place. To be asked for before
@@ -222,7 +225,11 @@ impl Tracker {
             octets,
             data_octets: (octets.len() + missing_octets) as u64,
         };
-        self.part((slot, place), (at, other(receiver), Format::Class0), (&part, 3), sink);
+        let of = (at, other(receiver), Format::Class0);
+        if !self.part((slot, place), of, (part, 3), sink) {
+            // The stream has passed it on already.
+            self.part_out_of_turn(place, of, (part, 3), sink);
+        }
         Some(slot)
     }
 
@@ -237,23 +244,23 @@ impl Tracker {
         found.and_then(|(slot, whose)| Some((slot, of_class_0(whose)?)))
     }
 
-    /// A DT that a side sent to the one that is remembered.
+    /// A DT that a side sent to the one that is remembered, if it is as most are; whether it was. If not, nothing has
+    /// happened.
     // Always: where the format is known, much of it falls away.
     #[inline(always)]
     fn part(
         &mut self,
         (slot, place): (Slot, Place),
         of: (Instant, Side, Format),
-        (part, header_octets): (&Part<'_>, u64),
+        (part, header_octets): (Part<'_>, u64),
         sink: &mut Sink<'_>,
-    ) {
+    ) -> bool {
         let (at, data_octets) = (of.0, part.data_octets);
         let (connection, heard) = self.table.slab.heard_at(place);
-        let is_late = heard.note(at);
         let Some(finished) = transfer::data_in_turn(connection, of, part, sink) else {
-            return self.part_out_of_turn(place, of, (part, header_octets), sink);
+            return false;
         };
-        if is_late {
+        if heard.note(at) {
             self.table.slab.move_up(place, at);
         }
         let all = &mut sink.measures.traffic;
@@ -262,8 +269,11 @@ impl Tracker {
             [class(header_octets + data_octets), class(data_octets), finished.map_or(0, class)];
         let one = Alike::one(classes, header_octets, data_octets, finished.unwrap_or(0));
         let sort = if finished.is_some() { Sort::End } else { Sort::Part };
-        let tally = Tally { hosts: &mut self.hosts.counts, all, sides: &mut self.sides };
-        self.remembered.add((at, slot), (sort, one), tally);
+        self.remembered.add((at, slot), (sort, one), || {
+            let (hosts, sides) = (&mut self.hosts.counts, &mut self.sides);
+            Tally { hosts, all, sides }
+        });
+        true
     }
 
     /// A DT that is not as most are.
@@ -272,7 +282,7 @@ impl Tracker {
         &mut self,
         place: Place,
         of: (Instant, Side, Format),
-        (part, header_octets): (&Part<'_>, u64),
+        (part, header_octets): (Part<'_>, u64),
         sink: &mut Sink<'_>,
     ) {
         let (at, side, _) = of;
@@ -281,15 +291,15 @@ impl Tracker {
         self.count_known(at, (place, side), &tpdu, sink);
     }
 
-    /// An AK that a side sent to the one that is remembered.
+    /// An AK that a side sent to the one that is remembered. It counts in any case: so the truth.
     #[inline]
     fn told(
         &mut self,
         (slot, place): (Slot, Place),
         of: (Instant, Side, Format),
-        (told, header_octets): (&Told, u64),
+        (told, header_octets): (Told, u64),
         sink: &mut Sink<'_>,
-    ) {
+    ) -> bool {
         let (at, side, _) = of;
         let (connection, heard) = self.table.slab.heard_at(place);
         let is_late = heard.note(at);
@@ -298,7 +308,8 @@ impl Tracker {
         let Some(sort) = Sort::of(role).filter(|_| is_ordinary) else {
             let mut tpdu = Tpdu { at, ..Tpdu::plain(Kind::Ak, header_octets, 0) };
             transfer::close_holes(connection, of, (told.next, role), (&mut tpdu, sink));
-            return self.count_known(at, (place, side), &tpdu, sink);
+            self.count_known(at, (place, side), &tpdu, sink);
+            return true;
         };
         if is_late {
             self.table.slab.move_up(place, at);
@@ -306,8 +317,11 @@ impl Tracker {
         let all = &mut sink.measures.traffic;
         let classes = [self.remembered.class(header_octets, &all.sizes), 0, 0];
         let one = Alike::one(classes, header_octets, 0, 0);
-        let tally = Tally { hosts: &mut self.hosts.counts, all, sides: &mut self.sides };
-        self.remembered.add((at, slot), (sort, one), tally);
+        self.remembered.add((at, slot), (sort, one), || {
+            let (hosts, sides) = (&mut self.hosts.counts, &mut self.sides);
+            Tally { hosts, all, sides }
+        });
+        true
     }
 
     /// The side that goes by this name, and where it is remembered.

@@ -133,40 +133,34 @@ impl Remembered {
     }
 
     /// Adds a TPDU that was sent to the side in a place. All that are added are of one second, until they are
-    /// counted.
-    #[inline]
-    pub(super) fn add(
+    /// counted; those that are not like it count first.
+    // Always: so the TPDU need not lie in memory.
+    #[inline(always)]
+    pub(super) fn add<'a>(
         &mut self,
         (at, slot): (Instant, Slot),
         (sort, one): (Sort, Alike),
-        tally: Tally<'_>,
+        tally: impl FnOnce() -> Tally<'a>,
     ) {
         let known = self.memo.at(slot);
+        if !known.is_listed || !known.alike[sort as usize].add(&one) {
+            self.make_way((at, slot), sort, tally());
+            self.memo.at(slot).alike[sort as usize] = one;
+        }
+    }
+
+    /// Counts those of one sort that were sent to the side in a place, for another to begin anew at this time.
+    #[cold]
+    fn make_way(&mut self, (at, slot): (Instant, Slot), sort: Sort, mut tally: Tally<'_>) {
+        let known = self.memo.at(slot);
         if !known.is_listed {
-            return self.list((at, slot), (sort, one));
+            known.is_listed = true;
+            self.listed.push(slot);
+            self.second = second_of(at);
         }
-        if !known.alike[sort as usize].add(&one) {
-            self.begin_anew(slot, (sort, one), tally);
-        }
-    }
-
-    /// Adds the first TPDU to a side that has none to be counted.
-    #[cold]
-    fn list(&mut self, (at, slot): (Instant, Slot), (sort, one): (Sort, Alike)) {
-        let known = self.memo.at(slot);
-        known.is_listed = true;
-        known.alike[sort as usize] = one;
-        self.listed.push(slot);
-        self.second = second_of(at);
-    }
-
-    /// Counts those that are not like the next one, and begins with that.
-    #[cold]
-    fn begin_anew(&mut self, slot: Slot, (sort, one): (Sort, Alike), mut tally: Tally<'_>) {
-        let known = self.memo.at(slot);
-        let before = core::mem::replace(&mut known.alike[sort as usize], one);
-        if before.tpdus > 0 {
-            tally.alike(self.second, known, sort, &before);
+        let alike = known.alike[sort as usize];
+        if alike.tpdus > 0 {
+            tally.alike(self.second, known, sort, &alike);
         }
     }
 

@@ -37,7 +37,12 @@ impl Sink<'_> {
     #[inline]
     pub(crate) fn witness(&mut self, sight: impl FnOnce() -> Sight) {
         if let Some(witness) = &mut self.witness {
-            witness.push(sight());
+            keep(witness, sight);
         }
     }
+}
+
+#[cold]
+fn keep(witness: &mut Vec<Sight>, sight: impl FnOnce() -> Sight) {
+    witness.push(sight());
 }

@@ -13,7 +13,8 @@ use wire::tp::{Acknowledgement, Format, Parameter, Pdu};
 /// TSDUs of a connection that are looked at for who is above.
 const LOOKED_AT: u8 = 8;
 
-/// What a DT says and carries.
+/// What a DT says and carries. It goes by value, so that it need not lie in memory.
+#[derive(Clone, Copy)]
 pub(super) struct Part<'a> {
     pub(super) number: u32,
     /// Whether it ends its TSDU.
@@ -24,7 +25,8 @@ pub(super) struct Part<'a> {
     pub(super) data_octets: u64,
 }
 
-/// What an AK says.
+/// What an AK says. It goes by value, as a DT does.
+#[derive(Clone, Copy)]
 pub(super) struct Told {
     pub(super) next: u32,
     pub(super) credit: u16,
@@ -51,13 +53,13 @@ impl From<&Acknowledgement<'_>> for Told {
 pub(super) fn data(
     connection: &mut Connection,
     (at, side, format): (Instant, Side, Format),
-    part: &Part<'_>,
+    part: Part<'_>,
     (tpdu, sink): (&mut Tpdu, &mut Sink<'_>),
 ) {
     let (is_over, has_flow_control) = (connection.state.is_over(), connection.has_flow_control());
     let [first, second] = &mut connection.senders;
     let (sender, peer) = if side == 0 { (first, second) } else { (second, first) };
-    let Part { number, ends, .. } = *part;
+    let Part { number, ends, .. } = part;
     let stretch = Stretch::of(tpdu.data_octets, ends);
     let arrival = match format {
         Format::Class0 => sender.data.in_order(stretch),
@@ -89,10 +91,10 @@ pub(super) fn data(
 pub(super) fn data_in_turn(
     connection: &mut Connection,
     (at, side, format): (Instant, Side, Format),
-    part: &Part<'_>,
+    part: Part<'_>,
     sink: &mut Sink<'_>,
 ) -> Option<Option<u64>> {
-    let Part { number, ends, data_octets, .. } = *part;
+    let Part { number, ends, data_octets, .. } = part;
     let is_over = connection.state.is_over();
     // Receivers of class 0 tell no credit.
     let has_flow_control = format != Format::Class0 && connection.has_flow_control();
@@ -117,10 +119,10 @@ pub(super) fn data_in_turn(
 fn passed(
     connection: &mut Connection,
     (at, side, format): (Instant, Side, Option<Format>),
-    part: &Part<'_>,
+    part: Part<'_>,
     (is_empty, sink): (bool, &mut Sink<'_>),
 ) {
-    let Part { number, ends, octets, .. } = *part;
+    let Part { number, ends, octets, .. } = part;
     let sender = &mut connection.senders[side];
     if let Some(format) = format {
         let Sender { waiting, rare, .. } = &mut *sender;
@@ -162,7 +164,7 @@ fn note_gaps(arrival: &Arrival, oddities: &mut Oddities) {
 pub(super) fn acknowledge(
     connection: &mut Connection,
     of: (Instant, Side, Format),
-    ak: &Told,
+    ak: Told,
     (tpdu, sink): (&mut Tpdu, &mut Sink<'_>),
 ) {
     let role = told(connection, of, ak, sink);
@@ -170,11 +172,12 @@ pub(super) fn acknowledge(
 }
 
 /// What an AK of this side is for, and who waits no longer.
-#[inline]
+// Always: as most AKs are judged where they are read.
+#[inline(always)]
 pub(super) fn told(
     connection: &mut Connection,
     (at, side, format): (Instant, Side, Format),
-    ak: &Told,
+    ak: Told,
     sink: &mut Sink<'_>,
 ) -> Role {
     // Once a connection is over nobody waits for credit.

@@ -38,6 +38,7 @@ impl Behind {
     }
 
     /// Takes notice of a DT that was not sent before, `first` being the one in front.
+    #[inline(never)]
     fn push(&mut self, format: Format, (number, at): (u32, Instant), first: u32) {
         self.is_mixed &= !self.each.is_empty();
         let last = self.each.back().map_or(first, |(number, _)| *number);
@@ -48,6 +49,7 @@ impl Behind {
     }
 
     /// Those that are covered wait no longer; how many nanoseconds each waited by `at`.
+    #[inline(never)]
     fn take(&mut self, at: Instant, is_covered: impl Fn(u32) -> bool, mut waited: impl FnMut(u64)) {
         while let Some((_, since)) = self.each.pop_front_if(|(number, _)| is_covered(*number)) {
             waited(at.nanos_since(since));
@@ -92,7 +94,8 @@ impl Waiting {
     }
 
     /// Takes notice of a DT that was not sent before; `more` is where those behind the first are.
-    #[inline]
+    // Always: many find none that waits.
+    #[inline(always)]
     pub(super) fn sent<'a>(
         &mut self,
         format: Format,
@@ -109,7 +112,8 @@ impl Waiting {
     }
 
     /// Takes notice that every DT before `next` is acknowledged, and tells how many nanoseconds each waited.
-    #[inline]
+    // Always: many find the first alone.
+    #[inline(always)]
     pub(super) fn acknowledged(
         &mut self,
         format: Format,
