@@ -56,6 +56,7 @@ impl Fletcher {
         self.add_portably(octets);
     }
 
+    #[inline(never)]
     fn add_portably(&mut self, octets: &[u8]) {
         for block in octets.chunks(LANES * CHUNKS) {
             self.add_block(block);

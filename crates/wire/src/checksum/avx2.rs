@@ -6,10 +6,12 @@ use core::arch::x86_64::{
     __m256i, _mm_add_epi32, _mm_cvtsi128_si32, _mm_shuffle_epi32, _mm256_add_epi32,
     _mm256_and_si256, _mm256_castsi256_si128, _mm256_extracti128_si256, _mm256_loadu_si256,
     _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_mullo_epi32, _mm256_sad_epu8, _mm256_set_epi8,
-    _mm256_set1_epi16, _mm256_set1_epi32, _mm256_setzero_si256, _mm256_sub_epi32,
+    _mm256_set1_epi16, _mm256_set1_epi32, _mm256_setzero_si256, _mm256_slli_epi32,
+    _mm256_sub_epi32,
 };
 
-const LANES: usize = 32;
+const LOG_LANES: i32 = 5;
+const LANES: usize = 1 << LOG_LANES;
 /// Chunks of [`LANES`] octets between reductions: `later` below is then 8,160 * 128 * 127 / 2 at the
 /// most, and 32 times that still fits into 32 bits.
 const CHUNKS: usize = 128;
@@ -53,7 +55,8 @@ fn add_chunks((mut c0, mut c1): (u32, u32), octets: &[u8]) -> (u32, u32) {
             let pairs = _mm256_maddubs_epi16(octets, weights);
             weighted = _mm256_add_epi32(weighted, _mm256_madd_epi16(pairs, ones));
         }
-        c1 += block.len() as u32 * c0 + total(later) * LANES as u32 + total(weighted);
+        weighted = _mm256_add_epi32(weighted, _mm256_slli_epi32::<LOG_LANES>(later));
+        c1 += block.len() as u32 * c0 + total(weighted);
         c0 += total(sum);
         (c0, c1) = (c0 % 255, c1 % 255);
     }
