@@ -2,8 +2,8 @@
 //!
 //! A TPDU names its connection by the receiver's reference, which means something only between that
 //! receiver and that sender. So each side whose reference is known has an entry under (receiver,
-//! sender, reference). The DTs of class 0 name none: a connection of class 0 has entries under
-//! reference zero too, and is the only one of its network connection.
+//! sender, reference). The DTs of class 0 name none: a connection of class 0 has an entry under
+//! reference zero too, which is the same for both sides, and is the only one of its network connection.
 //!
 //! An entry is four octets: where the connection stands and which side it is. What it is looked up
 //! by is read there.
@@ -52,17 +52,27 @@ pub(super) struct Key<'a> {
     pub(super) reference: Reference,
 }
 
-impl Hash for Key<'_> {
+impl Hash for Party {
     #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.owner.address.hash(state);
-        self.peer.address.hash(state);
-        let [owner, peer] = [self.owner.port, self.peer.port].map(u64::from);
-        state.write_u64(owner << 32 | peer << 16 | u64::from(self.reference.0));
+        self.address.hash(state);
+        state.write_u16(self.port);
     }
 }
 
-/// A place, a side, and whether it is found under reference zero.
+impl Key<'_> {
+    /// What it is looked up by: without a reference, the same whoever of both is the owner.
+    #[inline]
+    fn hash(&self, state: &FixedState) -> u64 {
+        let Self { owner, peer, reference } = *self;
+        if reference == Reference(0) {
+            return state.hash_one(owner).wrapping_add(state.hash_one(peer));
+        }
+        state.hash_one((owner, peer, reference.0))
+    }
+}
+
+/// A place, a side, and whether it is found under reference zero: the side is the first then, and stands for both.
 type Entry = u32;
 
 const fn entry(place: Place, side: Side, by_network: bool) -> Entry {
@@ -71,6 +81,10 @@ const fn entry(place: Place, side: Side, by_network: bool) -> Entry {
 
 const fn place_and_side(entry: Entry) -> (Place, Side) {
     (entry >> 2, (entry & 1) as Side)
+}
+
+const fn is_by_network(entry: Entry) -> bool {
+    entry & 2 != 0
 }
 
 /// A connection that is forgotten.
@@ -96,7 +110,7 @@ pub(super) struct Table {
 fn ends(slab: &Slab<Connection>, entry: Entry) -> Option<(End, End, Reference)> {
     let (place, side) = place_and_side(entry);
     let senders = &slab.get(place)?.senders;
-    let reference = if entry & 2 == 0 { senders[side].reference } else { Reference(0) };
+    let reference = if is_by_network(entry) { Reference(0) } else { senders[side].reference };
     Some((senders[side].end(), senders[other(side)].end(), reference))
 }
 
@@ -111,18 +125,30 @@ fn looked_up_by(
     Some((party(owner), party(peer), reference))
 }
 
-/// Whether an entry is looked up by this key. What tells most entries apart is compared first, and no
-/// address is copied.
+/// Where the connection stands and which side is the owner, if an entry is looked up by this key. What tells most entries
+/// apart is compared first, and no address is copied.
 #[inline]
-fn is_under(slab: &Slab<Connection>, hosts: &Hosts, entry: Entry, wanted: &Key<'_>) -> bool {
+fn found_under(
+    slab: &Slab<Connection>,
+    hosts: &Hosts,
+    entry: Entry,
+    wanted: &Key<'_>,
+) -> Option<Found> {
     let is_party = |end: End, party: &Party| {
         end.port == party.port && *hosts.address(end.host) == party.address
     };
-    ends(slab, entry).is_some_and(|(owner, peer, reference)| {
-        reference == wanted.reference
-            && is_party(owner, wanted.owner)
-            && is_party(peer, wanted.peer)
-    })
+    let (first, second, reference) = ends(slab, entry)?;
+    let (place, side) = place_and_side(entry);
+    if reference != wanted.reference {
+        None
+    } else if is_party(first, wanted.owner) && is_party(second, wanted.peer) {
+        Some((place, side))
+    } else if is_by_network(entry) && is_party(first, wanted.peer) && is_party(second, wanted.owner)
+    {
+        Some((place, other(side)))
+    } else {
+        None
+    }
 }
 
 impl Table {
@@ -137,9 +163,9 @@ impl Table {
 
     /// The connection under this key and whose reference the key holds.
     pub(super) fn find(&self, wanted: &Key<'_>, hosts: &Hosts) -> Option<Found> {
-        let is_it = |found: &Entry| is_under(&self.slab, hosts, *found, wanted);
-        let hash = self.state.hash_one(wanted);
-        self.entries.find(hash, is_it).map(|found| place_and_side(*found))
+        let found = |entry: Entry| found_under(&self.slab, hosts, entry, wanted);
+        let entry = self.entries.find(wanted.hash(&self.state), |entry| found(*entry).is_some());
+        entry.and_then(|entry| found(*entry))
     }
 
     /// The connection at a place that was found.
@@ -180,10 +206,10 @@ impl Table {
         let connection = self.slab.at(place);
         let is_named = connection.senders[side].reference != Reference(0);
         let by_network = connection.is_by_network();
-        let ways = [(is_named, false), (by_network, true)].into_iter();
-        ways.filter(|(is_wanted, _)| *is_wanted)
-            .filter_map(|(_, by_network)| self.enter(entry(place, side, by_network), hosts))
-            .collect()
+        let named = is_named.then_some(entry(place, side, false));
+        let of_network = by_network.then_some(entry(place, 0, true));
+        let entries = named.into_iter().chain(of_network);
+        entries.filter_map(|entry| self.enter(entry, hosts)).collect()
     }
 
     fn enter(&mut self, new: Entry, hosts: &Hosts) -> Option<Removed> {
@@ -199,9 +225,9 @@ impl Table {
         }
         self.changes += 1;
         let (slab, state) = (&self.slab, &self.state);
-        self.entries.insert_unique(state.hash_one(wanted), new, |entry| {
+        self.entries.insert_unique(wanted.hash(state), new, |entry| {
             looked_up_by(slab, hosts, *entry).map_or(0, |(owner, peer, reference)| {
-                state.hash_one(Key { owner: &owner, peer: &peer, reference })
+                Key { owner: &owner, peer: &peer, reference }.hash(state)
             })
         });
         forgotten
@@ -209,11 +235,10 @@ impl Table {
 
     /// Takes a side out from under its references. To be called before what they are changes.
     pub(super) fn unbind(&mut self, place: Place, side: Side, hosts: &Hosts) {
-        for by_network in [false, true] {
-            let entry = entry(place, side, by_network);
+        for entry in [entry(place, side, false), entry(place, 0, true)] {
             let by = looked_up_by(&self.slab, hosts, entry);
             let Some((owner, peer, reference)) = by else { continue };
-            let hash = self.state.hash_one(Key { owner: &owner, peer: &peer, reference });
+            let hash = Key { owner: &owner, peer: &peer, reference }.hash(&self.state);
             if let Ok(found) = self.entries.find_entry(hash, |found| *found == entry) {
                 found.remove();
                 self.changes += 1;
