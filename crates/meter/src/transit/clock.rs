@@ -22,12 +22,18 @@
 //! [`MOST_SKEW`]. Bias: where delays change in step with time, a skew is seen that is none; its bounds
 //! still hold. A change of speed that is too small to be seen makes them too narrow.
 
+mod outline;
+mod readings;
+mod sides;
 mod wander;
 
-use std::collections::BTreeMap;
+use readings::Gathered;
+pub use readings::Readings;
 
 /// No two clocks that work drift apart faster: 500 in a million.
 pub const MOST_SKEW: f64 = 500e-6;
+/// What the clocks differ by at the most: 73 years.
+const MOST_DIFFERENCE_NS: i64 = 1 << 61;
 /// How often a search halves or thirds its range: far below a nanosecond in an hour.
 const STEPS: usize = 100;
 
@@ -106,60 +112,36 @@ pub struct Clocks {
 }
 
 impl Clocks {
-    /// From readings in the order of the near clock, whose stamps and those of the far one are rounded
-    /// to steps of no more than this; nothing where there are none.
-    #[must_use]
-    pub fn of(readings: &[Reading], step_ns: u64) -> Option<Self> {
-        let (first, last) = (readings.first()?, readings.last()?);
-        let middle = first.near_ns.midpoint(last.near_ns);
-        let base = first.difference_ns as f64;
-        let sides = Sides::of(readings);
-        let mut points = Vec::with_capacity(readings.len());
-        let mut unplaced = 0;
-        for reading in readings {
-            let Some(is_back) = sides.is_back(reading.ends) else {
-                unplaced += 1;
-                continue;
-            };
-            points.push(Point {
-                seconds: (reading.near_ns.cast_signed() - middle.cast_signed()) as f64 / 1e9,
-                nanos: (reading.difference_ns - first.difference_ns) as f64,
-                is_back,
-            });
-        }
-        let way =
-            |is_back| points.iter().filter(|point| point.is_back == is_back).copied().collect();
-        let ways: [Vec<Point>; 2] = [way(false), way(true)];
-        let corridor = Corridor { there: &ways[0], back: &ways[1], step_ns: step_ns as f64 };
-        let half = (last.near_ns - first.near_ns) as f64 / 2e9;
-        let clocks = match corridor.slope() {
-            None => Self::one_way(&ways),
-            Some(skew) if corridor.width(skew.value) >= 0.0 => Self::steady(&corridor, skew, half),
-            Some(_) => Self::changing(&points, step_ns as f64, middle),
-        };
-        let offset_ns = clocks.offset_ns.map(|Bounded { value, least, most }| {
-            let [value, least, most] = [value, least, most].map(|nanos| nanos + base);
-            Bounded { value, least, most }
-        });
-        Some(Self { offset_ns, unplaced, ..clocks })
-    }
-
     fn untold(course: Course, ways: [Option<Way>; 2]) -> Self {
         Self { offset_ns: None, course, skew: None, error_ns: None, unplaced: 0, ways }
     }
 
     /// Nothing went the other way.
-    fn one_way(ways: &[Vec<Point>; 2]) -> Self {
-        Self::untold(Course::Steady, ways.each_ref().map(|way| beyond_the_fastest(way)))
+    fn one_way(readings: &Readings, origin: &Origin) -> Self {
+        let beyond_the_fastest = |is_back: bool| {
+            let of = &readings.ways()[usize::from(is_back)];
+            let lower = of.outline.lower().iter().map(|corner| origin.point(corner).nanos);
+            let fastest = lower.min_by(f64::total_cmp)?;
+            let beyond = |reading: &Reading| origin.point(reading).nanos - fastest;
+            Some(Way::of(readings.shape(is_back, beyond)?, of.means(origin).1 - fastest))
+        };
+        Self::untold(Course::Steady, [false, true].map(beyond_the_fastest))
     }
 
     /// The skew is the same for half of the time from the middle on, and before.
-    fn steady(corridor: &Corridor<'_>, skew: Bounded, half: f64) -> Self {
+    fn steady(
+        readings: &Readings,
+        origin: &Origin,
+        (corridor, skew, half): (&Corridor, Bounded, f64),
+    ) -> Self {
         let offset = corridor.offset(skew, 0.0);
-        let of = |points: &[Point], sign: f64| {
-            let at =
-                |point: &Point| sign * (point.nanos - offset.value - skew.value * point.seconds);
-            Way::of(points.iter().map(at).collect())
+        let of = |is_back: bool| {
+            let sign = if is_back { -1.0 } else { 1.0 };
+            let above =
+                |Point { seconds, nanos }| sign * (nanos - offset.value - skew.value * seconds);
+            let (seconds, nanos) = readings.ways()[usize::from(is_back)].means(origin);
+            let shape = readings.shape(is_back, |reading| above(origin.point(reading)))?;
+            Some(Way::of(shape, above(Point { seconds, nanos })))
         };
         // Bounds are widest at one of the ends.
         let error_at = |seconds| {
@@ -168,37 +150,62 @@ impl Clocks {
         };
         let error_ns = [-half, 0.0, half].map(error_at).into_iter().fold(0.0, f64::max);
         Self {
-            offset_ns: Some(offset),
+            offset_ns: Some(offset.from(origin)),
             skew: Some(skew.over(1e9)),
             error_ns: Some(error_ns),
-            ways: [of(corridor.there, 1.0), of(corridor.back, -1.0)],
+            ways: [false, true].map(of),
             ..Self::untold(Course::Steady, [None; 2])
         }
     }
 
     /// The skew changes.
-    fn changing(points: &[Point], step_ns: f64, middle: u64) -> Self {
-        let offsets = match wander::offsets(points, MOST_SKEW * 1e9, step_ns) {
-            Ok(offsets) => offsets,
+    fn changing(readings: &Readings, origin: &Origin, step_ns: u64) -> Self {
+        let kept = readings.kept();
+        let point = |reading: &Reading| (origin.point(reading), readings.is_back(reading));
+        let bounds = match wander::offsets(kept, point, MOST_SKEW * 1e9, step_ns as f64) {
+            Ok(bounds) => bounds,
             Err(seconds) => {
-                let near_ns = middle.saturating_add_signed((seconds * 1e9) as i64);
+                let near_ns = origin.near_ns.saturating_add_signed((seconds * 1e9) as i64);
                 return Self::untold(Course::Broken { near_ns }, [None; 2]);
             }
         };
         let of = |is_back: bool| {
-            let both = points.iter().zip(&offsets).filter(|(point, _)| point.is_back == is_back);
-            let transit = |(point, offset): (&Point, &Bounded)| (point.nanos - offset.value).abs();
-            Way::of(both.map(transit).collect())
+            let both = kept.iter().zip(&bounds);
+            let of_way = both.filter(|(reading, _)| readings.is_back(reading) == is_back);
+            let transit = |(reading, bounds): (&Reading, &(f64, f64))| {
+                (origin.point(reading).nanos - wander::offset(*bounds).value).abs()
+            };
+            let nanos: Vec<f64> = of_way.map(transit).collect();
+            let (least, most) = (
+                nanos.iter().copied().min_by(f64::total_cmp)?,
+                nanos.iter().copied().max_by(f64::total_cmp)?,
+            );
+            let mean = nanos.iter().sum::<f64>() / nanos.len() as f64;
+            let count = readings.ways()[usize::from(is_back)].count;
+            Some(Way::of(Shape { count, least, most, nanos }, mean))
         };
-        let error = |offset: &Bounded| offset.most - offset.value;
-        let at_middle = points.partition_point(|point| point.seconds < 0.0);
+        let error = |bounds: &(f64, f64)| wander::offset(*bounds).error();
+        let at_middle = kept.partition_point(|reading| origin.point(reading).seconds < 0.0);
+        let in_middle = bounds.get(at_middle).map(|bounds| wander::offset(*bounds).from(origin));
         Self {
-            offset_ns: offsets.get(at_middle).copied(),
-            skew: wander::average_skew(points, &offsets).map(|skew| skew.over(1e9)),
-            error_ns: offsets.iter().map(error).max_by(f64::total_cmp),
-            ways: [of(false), of(true)],
+            offset_ns: in_middle,
+            skew: wander::average_skew(kept, point, &bounds).map(|skew| skew.over(1e9)),
+            error_ns: bounds.iter().map(error).max_by(f64::total_cmp),
+            ways: [false, true].map(of),
             ..Self::untold(Course::Changing, [None; 2])
         }
+    }
+
+    /// Of one clock, each difference is a transit.
+    fn of_one(readings: &Readings, origin: &Origin) -> Self {
+        let none = Some(Bounded { value: 0.0, least: 0.0, most: 0.0 });
+        let of = |is_back: bool| {
+            let (_, nanos) = readings.ways()[usize::from(is_back)].means(origin);
+            let transit = |reading: &Reading| reading.difference_ns.unsigned_abs() as f64;
+            Some(Way::of(readings.shape(is_back, transit)?, nanos.abs()))
+        };
+        let clocks = Self::untold(Course::Steady, [false, true].map(of));
+        Self { offset_ns: none, skew: none, error_ns: Some(0.0), ..clocks }
     }
 }
 
@@ -208,84 +215,79 @@ impl Bounded {
         let [value, least, most] = [value, least, most].map(|part| part / divisor);
         Self { value, least, most }
     }
-}
 
-impl Clocks {
-    /// From readings of one clock; nothing where there are none.
-    #[must_use]
-    pub fn of_one(readings: &[Reading]) -> Option<Self> {
-        let mut ways: [Vec<f64>; 2] = [Vec::new(), Vec::new()];
-        for Reading { difference_ns, .. } in readings {
-            ways[usize::from(*difference_ns < 0)].push(difference_ns.unsigned_abs() as f64);
-        }
-        let none = Some(Bounded { value: 0.0, least: 0.0, most: 0.0 });
-        let ways = ways.map(Way::of);
-        let is_none = ways == [None; 2];
-        let clocks = Self::untold(Course::Steady, ways);
-        let clocks = Self { offset_ns: none, skew: none, error_ns: Some(0.0), ..clocks };
-        (!is_none).then_some(clocks)
+    /// Of a difference from that of an origin, the whole.
+    fn from(self, origin: &Origin) -> Self {
+        let base = origin.difference_ns as f64;
+        let Self { value, least, most } = self;
+        let [value, least, most] = [value, least, most].map(|nanos| nanos + base);
+        Self { value, least, most }
+    }
+
+    /// By how much it may be wrong.
+    fn error(self) -> f64 {
+        self.most - self.value
     }
 }
 
-/// A reading, as seconds from the middle and nanoseconds from the first.
+/// From where readings are counted, so that their digits are few.
+#[derive(Clone, Copy, Debug)]
+struct Origin {
+    near_ns: u64,
+    difference_ns: i64,
+}
+
+impl Origin {
+    const fn of(reading: &Reading) -> Self {
+        Self { near_ns: reading.near_ns, difference_ns: reading.difference_ns }
+    }
+
+    fn point(&self, reading: &Reading) -> Point {
+        let near_ns = i128::from(reading.near_ns) - i128::from(self.near_ns);
+        Point {
+            seconds: near_ns as f64 / 1e9,
+            nanos: (reading.difference_ns - self.difference_ns) as f64,
+        }
+    }
+}
+
+/// A reading, as seconds and nanoseconds from the origin.
 #[derive(Clone, Copy, Debug)]
 struct Point {
     seconds: f64,
     nanos: f64,
-    /// Whether it is of a TPDU that passed the far tap first.
-    is_back: bool,
 }
 
-/// Which hosts are at which tap.
-struct Sides {
-    /// Whether a host is at the far tap.
-    is_far: BTreeMap<u32, bool>,
-    /// Of whom to go by where nobody heard an answer: who sent the first TPDU to whom.
-    first: Option<[u32; 2]>,
-}
-
-impl Sides {
-    /// Two hosts with TPDUs both ways tell their sides: of TPDUs that follow each other, the one that
-    /// passes the near tap first has the greater reading, whatever the clocks do in the long run.
-    fn of(readings: &[Reading]) -> Self {
-        let mut latest: BTreeMap<[u32; 2], i64> = BTreeMap::new();
-        let mut votes: BTreeMap<[u32; 2], i64> = BTreeMap::new();
-        for Reading { ends: [from, to], difference_ns, .. } in readings {
-            if let Some(other) = latest.get(&[*to, *from]) {
-                let vote = (difference_ns - other).signum();
-                let pair = [*from.min(to), *from.max(to)];
-                *votes.entry(pair).or_default() += if from > to { -vote } else { vote };
-            }
-            latest.insert([*from, *to], *difference_ns);
-        }
-        let mut is_far = BTreeMap::new();
-        for ([a, b], vote) in votes {
-            if vote != 0 {
-                is_far.entry(a).or_insert(vote < 0);
-                is_far.entry(b).or_insert(vote > 0);
-            }
-        }
-        let first = readings.first().map(|reading| reading.ends).filter(|_| is_far.is_empty());
-        Self { is_far, first }
-    }
-
-    /// Whether what goes between these passes the far tap first; nothing where that is not known.
-    fn is_back(&self, [from, to]: [u32; 2]) -> Option<bool> {
-        let of_sender = self.is_far.get(&from).copied();
-        let of_receiver = self.is_far.get(&to).map(|is_far| !is_far);
-        of_sender.or(of_receiver).or((self.first == Some([from, to])).then_some(false))
-    }
+/// Transits of one way, before they are put in order.
+struct Shape {
+    count: u64,
+    least: f64,
+    most: f64,
+    /// Those that are kept one by one.
+    nanos: Vec<f64>,
 }
 
 /// The lines that lie below all readings there and above all readings back.
-struct Corridor<'a> {
-    there: &'a [Point],
-    back: &'a [Point],
+struct Corridor {
+    /// The corners below readings there.
+    there: Vec<Point>,
+    /// The corners above readings back.
+    back: Vec<Point>,
     /// By how much stamps may be rounded.
     step_ns: f64,
 }
 
-impl Corridor<'_> {
+impl Corridor {
+    fn of([there, back]: &[Gathered; 2], origin: &Origin, step_ns: u64) -> Self {
+        let points =
+            |corners: &[Reading]| corners.iter().map(|corner| origin.point(corner)).collect();
+        Self {
+            there: points(there.outline.lower()),
+            back: points(back.outline.upper()),
+            step_ns: step_ns as f64,
+        }
+    }
+
     /// Where a line of this slope, in nanoseconds a second, may stand at a time: from the greatest
     /// reading back to the least there.
     fn room(&self, slope: f64, seconds: f64) -> (f64, f64) {
@@ -356,30 +358,22 @@ fn highest(mut low: f64, mut high: f64, of: impl Fn(f64) -> f64) -> f64 {
     low.midpoint(high)
 }
 
-/// How much longer than the fastest each took.
-fn beyond_the_fastest(points: &[Point]) -> Option<Way> {
-    let fastest = points.iter().map(|point| point.nanos).min_by(f64::total_cmp)?;
-    Way::of(points.iter().map(|point| point.nanos - fastest).collect())
-}
-
 impl Way {
-    /// Nothing where there are none.
-    fn of(mut nanos: Vec<f64>) -> Option<Self> {
-        nanos.sort_by(f64::total_cmp);
-        let count = nanos.len();
+    fn of(shape: Shape, mean: f64) -> Self {
+        let Shape { count, least, most, mut nanos } = shape;
         // The rank of a quantile, from 1: at least so large a share is no greater.
-        let quantile = |thousandths: usize| {
-            let rank = (count * thousandths).div_ceil(1_000).max(1);
-            nanos.get(rank - 1).map(|nanos| nanos.round() as i64)
+        let mut quantile = |thousandths: usize| {
+            let rank = (nanos.len() * thousandths).div_ceil(1_000).max(1);
+            let (_, nanos, _) = nanos.select_nth_unstable_by(rank - 1, f64::total_cmp);
+            nanos.round() as i64
         };
-        let mean = nanos.iter().sum::<f64>() / count.max(1) as f64;
-        Some(Self {
-            count: count as u64,
-            least_ns: quantile(0)?,
+        Self {
+            count,
+            least_ns: least.round() as i64,
             mean_ns: mean.round() as i64,
-            median_ns: quantile(500)?,
-            p99_ns: quantile(990)?,
-            most_ns: quantile(1_000)?,
-        })
+            median_ns: quantile(500),
+            p99_ns: quantile(990),
+            most_ns: most.round() as i64,
+        }
     }
 }

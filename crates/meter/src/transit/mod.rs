@@ -25,7 +25,7 @@ pub mod clock;
 
 use crate::host::Address;
 use crate::stream::{Carrier, Located, LocatedSight};
-use clock::{Clocks, Reading};
+use clock::{Clocks, Reading, Readings};
 use core::time::Duration;
 use std::collections::BTreeMap;
 use wire::dissect::{Link, NoNsdu, levels};
@@ -95,7 +95,7 @@ pub struct Matching {
     pub ambiguous: [u64; 2],
     /// Copies in TCP segments of which the two taps saw different ones.
     pub recut: [u64; 2],
-    /// Pairs beyond the limit, which were not kept.
+    /// Pairs beyond the limit, whose times are not kept one by one.
     pub beyond: u64,
 }
 
@@ -105,7 +105,8 @@ pub struct Limits {
     /// TPDUs whose copies wait for each other, and a quarter of how many copies may. The oldest is
     /// settled when there are more.
     pub waiting: usize,
-    /// Pairs that are kept.
+    /// Pairs whose times are kept one by one. Of more the medians and other quantiles of transits are told
+    /// by a share, as are offsets of a clock that changes its speed; all else by all.
     pub pairs: usize,
 }
 
@@ -157,22 +158,13 @@ pub struct Transit {
     /// Which tap TPDUs of these ends pass first: the near one above zero.
     leanings: BTreeMap<[u32; 2], i8>,
     matching: Matching,
-    pairs: Vec<Pair>,
-    /// What was known when an interval was taken last, and the pairs since, where any was.
-    taken: Option<(Matching, Vec<Pair>)>,
+    readings: Readings,
+    /// What was known when an interval was taken last, and the readings since, where any was.
+    taken: Option<(Matching, Readings)>,
     /// Stamps of both taps are multiples of this or less.
     step_ns: u64,
     /// What each tap sees of TCP streams.
     streams: [Located; 2],
-}
-
-/// The same copy at both taps.
-#[derive(Clone, Copy, Debug)]
-struct Pair {
-    ends: [u32; 2],
-    near: Instant,
-    /// What the far tap's clock said less what the near one's did, in nanoseconds.
-    difference_ns: i64,
 }
 
 impl Transit {
@@ -196,7 +188,10 @@ impl Transit {
                 recut: [0; 2],
                 beyond: 0,
             },
-            pairs: Vec::new(),
+            readings: match stamps {
+                Stamps::TwoClocks => Readings::of_two(limits.pairs),
+                Stamps::OneClock { .. } => Readings::of_one(limits.pairs),
+            },
             taken: None,
             step_ns: 1,
             streams: [0, 1].map(|_| Located::new(limits.waiting.min(STREAMS))),
@@ -362,20 +357,16 @@ impl Transit {
         }
         self.matching.matched += counts[0];
         for (Seen { at: near, .. }, Seen { at: far, .. }) in near.into_iter().zip(far) {
-            let difference_ns = far.as_nanos().cast_signed() - near.as_nanos().cast_signed();
+            let difference = i128::from(far.as_nanos()) - i128::from(near.as_nanos());
+            let difference_ns = i64::try_from(difference).unwrap_or(i64::MAX);
             self.lean(name.ends, difference_ns);
-            let pair = Pair { ends: name.ends, near, difference_ns };
-            if let Some((_, recent)) = &mut self.taken
-                && recent.len() < self.limits.pairs
-            {
-                recent.push(pair);
+            let reading = Reading { near_ns: near.as_nanos(), difference_ns, ends: name.ends };
+            if let Some((_, recent)) = &mut self.taken {
+                recent.push(reading);
             }
-            if self.pairs.len() >= self.limits.pairs {
-                self.matching.beyond += 1;
-                continue;
-            }
-            self.pairs.push(pair);
+            self.readings.push(reading);
         }
+        self.matching.beyond = self.readings.dropped();
     }
 
     /// Notes which tap was passed first, where one clock tells.
@@ -401,9 +392,7 @@ impl Transit {
         while let Some((_, oldest)) = self.order.pop_first() {
             self.settle(&oldest);
         }
-        let pairs = core::mem::take(&mut self.pairs);
-        let clocks = self.clocks(pairs);
-        Found { matching: self.matching, clocks }
+        Found { matching: self.matching, clocks: self.readings.tell(self.step_ns) }
     }
 
     /// Takes notice that it is at least so late by the one clock that stamps.
@@ -416,24 +405,12 @@ impl Transit {
     /// What was settled since this was asked last, of one clock; the first time nothing. What was not
     /// seen again at the other tap is settled once it is too old.
     pub fn take_interval(&mut self) -> Found {
-        let (before, recent) =
-            self.taken.replace((self.matching, Vec::new())).unwrap_or((self.matching, Vec::new()));
-        Found { matching: self.matching.since(&before), clocks: self.clocks(recent) }
-    }
-
-    /// What pairs tell.
-    fn clocks(&self, mut pairs: Vec<Pair>) -> Option<Clocks> {
-        pairs.sort_by_key(|pair| pair.near);
-        let reading = |pair: Pair| Reading {
-            near_ns: pair.near.as_nanos(),
-            difference_ns: pair.difference_ns,
-            ends: pair.ends,
+        let none = Readings::of_one(self.limits.pairs / 4);
+        let (before, recent) = match self.taken.replace((self.matching, none)) {
+            Some((before, recent)) => (before, recent.tell(self.step_ns)),
+            None => (self.matching, None),
         };
-        let readings: Vec<Reading> = pairs.into_iter().map(reading).collect();
-        match self.stamps {
-            Stamps::TwoClocks => Clocks::of(&readings, self.step_ns),
-            Stamps::OneClock { .. } => Clocks::of_one(&readings),
-        }
+        Found { matching: self.matching.since(&before), clocks: recent }
     }
 }
 

@@ -8,17 +8,23 @@
 
 use super::{Bounded, Point};
 
-/// The offset at each reading, in the order of their times, where its change in nanoseconds a second is
-/// limited; or the time of the first that no offset explains beside those before it.
-pub(super) fn offsets(points: &[Point], limit: f64, step_ns: f64) -> Result<Vec<Bounded>, f64> {
-    let bound = |point: &Point| match point.is_back {
-        true => (point.nanos - step_ns, f64::INFINITY),
-        false => (f64::NEG_INFINITY, point.nanos + step_ns),
+/// The least and the most that the offset can be at each reading, in the order of their times, where its
+/// change in nanoseconds a second is limited; or the time of the first that no offset explains beside those
+/// before it. `point` tells where a reading is, and whether it is of what passed the far tap first.
+pub(super) fn offsets<T>(
+    seen: &[T],
+    point: impl Fn(&T) -> (Point, bool),
+    limit: f64,
+    step_ns: f64,
+) -> Result<Vec<(f64, f64)>, f64> {
+    let bound = |seen: &T| match point(seen) {
+        (Point { nanos, .. }, true) => (nanos - step_ns, f64::INFINITY),
+        (Point { nanos, .. }, false) => (f64::NEG_INFINITY, nanos + step_ns),
     };
-    let mut bounds: Vec<(f64, f64)> = points.iter().map(bound).collect();
+    let mut bounds: Vec<(f64, f64)> = seen.iter().map(bound).collect();
     let narrow = |bounds: &mut [(f64, f64)], from: usize, to: usize| {
-        let (Some(by), Some(point)) = (points.get(from), points.get(to)) else { return };
-        let room = limit * (point.seconds - by.seconds).abs();
+        let (Some(by), Some(there)) = (seen.get(from), seen.get(to)) else { return };
+        let room = limit * (point(there).0.seconds - point(by).0.seconds).abs();
         let (Some((least, most)), Some(narrowed)) = (bounds.get(from).copied(), bounds.get_mut(to))
         else {
             return;
@@ -26,27 +32,35 @@ pub(super) fn offsets(points: &[Point], limit: f64, step_ns: f64) -> Result<Vec<
         *narrowed = (narrowed.0.max(least - room), narrowed.1.min(most + room));
     };
     // What can be reached from before: where that is nothing, something happened just then.
-    for place in 0..points.len() {
+    for place in 0..seen.len() {
         if place > 0 {
             narrow(&mut bounds, place - 1, place);
         }
         let is_impossible = bounds.get(place).is_some_and(|(least, most)| least > most);
-        if let Some(point) = points.get(place).filter(|_| is_impossible) {
-            return Err(point.seconds);
+        if let Some(seen) = seen.get(place).filter(|_| is_impossible) {
+            return Err(point(seen).0.seconds);
         }
     }
     // And of that, from where what comes later can be.
-    for place in (1..points.len()).rev() {
+    for place in (1..seen.len()).rev() {
         narrow(&mut bounds, place, place - 1);
     }
-    let offset = |(least, most): (f64, f64)| Bounded { value: least.midpoint(most), least, most };
-    Ok(bounds.into_iter().map(offset).collect())
+    Ok(bounds)
+}
+
+/// The offset between bounds.
+pub(super) const fn offset((least, most): (f64, f64)) -> Bounded {
+    Bounded { value: least.midpoint(most), least, most }
 }
 
 /// The skew on the average from the first reading to the last, in nanoseconds a second.
-pub(super) fn average_skew(points: &[Point], offsets: &[Bounded]) -> Option<Bounded> {
-    let seconds = points.last()?.seconds - points.first()?.seconds;
-    let (first, last) = (offsets.first()?, offsets.last()?);
+pub(super) fn average_skew<T>(
+    seen: &[T],
+    point: impl Fn(&T) -> (Point, bool),
+    bounds: &[(f64, f64)],
+) -> Option<Bounded> {
+    let seconds = point(seen.last()?).0.seconds - point(seen.first()?).0.seconds;
+    let (first, last) = (offset(*bounds.first()?), offset(*bounds.last()?));
     let skew = Bounded {
         value: last.value - first.value,
         least: last.least - first.most,
@@ -59,21 +73,20 @@ pub(super) fn average_skew(points: &[Point], offsets: &[Bounded]) -> Option<Boun
 mod tests {
     use super::*;
 
-    fn point(seconds: f64, nanos: f64, is_back: bool) -> Point {
-        Point { seconds, nanos, is_back }
+    fn point(seconds: f64, nanos: f64, is_back: bool) -> (Point, bool) {
+        (Point { seconds, nanos }, is_back)
     }
 
     #[test]
     fn each_reading_bounds_the_offset_around_it() {
         // 10 ns a second: at 0 s at the most 100, at 2 s at the least 60, at 4 s at the most 110.
         let points = [point(0.0, 100.0, false), point(2.0, 60.0, true), point(4.0, 110.0, false)];
-        let offsets = offsets(&points, 10.0, 0.0).unwrap();
-        let bounds: Vec<_> = offsets.iter().map(|offset| (offset.least, offset.most)).collect();
+        let bounds = offsets(&points, |point| *point, 10.0, 0.0).unwrap();
         // 60 less 20 to both sides; 100 and 20, which is less than 110 and 20.
         assert_eq!(bounds, [(40.0, 100.0), (60.0, 120.0), (40.0, 110.0)]);
-        assert_eq!(offsets[1].value, 90.0);
+        assert_eq!(offset(bounds[1]).value, 90.0);
         // From 70 (40 to 100) to 75 (40 to 110) in 4 s.
-        let skew = average_skew(&points, &offsets).unwrap();
+        let skew = average_skew(&points, |point| *point, &bounds).unwrap();
         assert_eq!((skew.value, skew.least, skew.most), (1.25, -15.0, 17.5));
     }
 
@@ -86,14 +99,14 @@ mod tests {
             point(3.0, 1_100.0, false),
         ];
         // 1,090 at the least, where 100 two seconds ago let it be 120 at the most.
-        assert_eq!(offsets(&points, 10.0, 0.0), Err(2.0));
-        assert!(offsets(&points, 600.0, 0.0).is_ok());
+        assert_eq!(offsets(&points, |point| *point, 10.0, 0.0), Err(2.0));
+        assert!(offsets(&points, |point| *point, 600.0, 0.0).is_ok());
     }
 
     #[test]
     fn rounded_stamps_contradict_nothing() {
         let points = [point(0.0, 100.0, false), point(0.0, 101.0, true)];
-        assert!(offsets(&points, 10.0, 0.0).is_err());
-        assert_eq!(offsets(&points, 10.0, 1.0).unwrap()[0].value, 100.5);
+        assert!(offsets(&points, |point| *point, 10.0, 0.0).is_err());
+        assert_eq!(offset(offsets(&points, |point| *point, 10.0, 1.0).unwrap()[0]).value, 100.5);
     }
 }

@@ -97,15 +97,18 @@ fn row(index: u64, start: Instant, found: &Found) -> String {
 mod tests {
     use super::*;
     use meter::transit::Matching;
-    use meter::transit::clock::{Clocks, Reading};
+    use meter::transit::clock::{Reading, Readings};
 
     #[test]
     fn a_line_has_its_numbers_below_their_names_and_fits_a_terminal() {
         let reading = |near_ns, difference_ns| Reading { near_ns, difference_ns, ends: [0, 1] };
         // There 1.18 us and 28 ms, back 999 ms.
-        let readings = [reading(0, 1_180), reading(1, 28_000_000), reading(2, -999_000_000)];
+        let mut readings = Readings::of_one(10);
+        for (near_ns, difference_ns) in [(0, 1_180), (1, 28_000_000), (2, -999_000_000)] {
+            readings.push(reading(near_ns, difference_ns));
+        }
         let matching = Matching { matched: 123_456, unmatched: [12, 3], ..Matching::default() };
-        let found = Found { matching, clocks: Clocks::of_one(&readings) };
+        let found = Found { matching, clocks: readings.tell(1) };
         let start = Instant::from_nanos(3_723_456_789_000);
         let expected = [
             "                             alone at     near to far, us       far to near, us",

@@ -1,0 +1,352 @@
+//! Any number of readings in bounded memory.
+//!
+//! Of each way is kept how many there were, their sums, and their [`Outline`], which tell offset, skew,
+//! error, and the least, the greatest and the mean transit of all. Medians and other quantiles are of the
+//! readings that are kept one by one: all up to a limit, and from then on a half, a quarter and so on. Which
+//! is decided by their stamps alone, mixed, so that no rhythm of the traffic is preferred.
+//!
+//! Bias: where a clock changes its speed all times are told by readings that are kept, and of those
+//! beyond the limit corners of the outline; bounds that are told then are wider than they need be.
+
+use super::outline::Outline;
+use super::sides::Sides;
+use super::{Clocks, Corridor, MOST_DIFFERENCE_NS, Origin, Reading, Shape};
+
+/// What tells which tap was passed first.
+#[derive(Clone, Debug)]
+pub(super) enum Placing {
+    /// Of two clocks: who sends to whom.
+    BySides(Sides),
+    /// Of one clock: what passed the far tap first has a difference below zero.
+    BySign,
+}
+
+/// Readings of one way.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Gathered {
+    pub(super) count: u64,
+    /// Sums of near stamps and of differences.
+    near_sum: i128,
+    difference_sum: i128,
+    pub(super) outline: Outline,
+}
+
+impl Gathered {
+    /// The mean of the stamps and that of the differences.
+    pub(super) fn means(&self, origin: &Origin) -> (f64, f64) {
+        let count = i128::from(self.count.max(1));
+        let mean = |sum: i128, from: i128| (sum - from * count) as f64 / count as f64;
+        let seconds = mean(self.near_sum, i128::from(origin.near_ns)) / 1e9;
+        (seconds, mean(self.difference_sum, i128::from(origin.difference_ns)))
+    }
+}
+
+/// Readings, of which up to so many are kept one by one.
+#[derive(Clone, Debug)]
+pub struct Readings {
+    placing: Placing,
+    kept: Vec<Reading>,
+    /// How many at the front of them are gathered.
+    gathered: usize,
+    limit: usize,
+    /// How often every second one was let go.
+    halvings: u32,
+    dropped: u64,
+    unplaced: u64,
+    ways: [Gathered; 2],
+    /// Of all: the first and the last near stamp, and the difference of the first.
+    span: Option<(Reading, u64)>,
+}
+
+impl Readings {
+    /// None yet, of a clock at each tap.
+    #[must_use]
+    pub fn of_two(limit: usize) -> Self {
+        Self::new(Placing::BySides(Sides::default()), limit)
+    }
+
+    /// None yet, of one clock for both taps.
+    #[must_use]
+    pub fn of_one(limit: usize) -> Self {
+        Self::new(Placing::BySign, limit)
+    }
+
+    fn new(placing: Placing, limit: usize) -> Self {
+        Self {
+            placing,
+            kept: Vec::new(),
+            gathered: 0,
+            limit: limit.max(2),
+            halvings: 0,
+            dropped: 0,
+            unplaced: 0,
+            ways: Default::default(),
+            span: None,
+        }
+    }
+
+    /// Takes one more.
+    pub fn push(&mut self, reading: Reading) {
+        let most = MOST_DIFFERENCE_NS;
+        let difference_ns = reading.difference_ns.clamp(-most, most);
+        self.kept.push(Reading { difference_ns, ..reading });
+        if self.kept.len() >= self.limit {
+            self.gather();
+            while self.kept.len() > self.limit / 2 {
+                self.halve();
+            }
+            self.gathered = self.kept.len();
+        }
+    }
+
+    /// How many are not kept one by one.
+    #[must_use]
+    pub const fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// Lets every second reading go, or so.
+    fn halve(&mut self) {
+        self.halvings += 1;
+        let (before, halvings) = (self.kept.len(), self.halvings);
+        self.kept.retain(|reading| halvings < u64::BITS && mixed(reading) >> (64 - halvings) == 0);
+        self.dropped += (before - self.kept.len()) as u64;
+    }
+
+    /// Gathers what came since the last time, and lets go what has no place.
+    fn gather(&mut self) {
+        let Some(fresh) = self.kept.get_mut(self.gathered..) else { return };
+        fresh.sort_by_key(|reading| reading.near_ns);
+        let (Some(first), Some(last)) = (fresh.first(), fresh.last()) else { return };
+        let (earliest, latest) = self.span.unwrap_or((*first, last.near_ns));
+        let earliest = if first.near_ns < earliest.near_ns { *first } else { earliest };
+        self.span = Some((earliest, latest.max(last.near_ns)));
+        if let Placing::BySides(sides) = &mut self.placing
+            && sides.learn(fresh)
+        {
+            self.ways.swap(0, 1);
+        }
+        let mut outlines: [Outline; 2] = Default::default();
+        let (mut place, before) = (0, self.kept.len());
+        self.kept.retain(|reading| {
+            place += 1;
+            if place <= self.gathered {
+                return true;
+            }
+            let Some(is_back) = is_back(&self.placing, reading) else { return false };
+            let way = usize::from(is_back);
+            self.ways[way].count += 1;
+            self.ways[way].near_sum += i128::from(reading.near_ns);
+            self.ways[way].difference_sum += i128::from(reading.difference_ns);
+            outlines[way].add(*reading);
+            true
+        });
+        self.unplaced += (before - self.kept.len()) as u64;
+        self.gathered = self.kept.len();
+        for (way, outline) in self.ways.iter_mut().zip(outlines) {
+            way.outline.merge(outline);
+        }
+    }
+
+    /// What they tell, if stamps were rounded to steps of no more than this; nothing where there are none.
+    #[must_use]
+    pub fn tell(mut self, step_ns: u64) -> Option<Clocks> {
+        self.gather();
+        let (earliest, latest) = self.span?;
+        let middle = earliest.near_ns.midpoint(latest);
+        let half = (latest - earliest.near_ns) as f64 / 2e9;
+        let origin = match self.placing {
+            Placing::BySides(_) => Origin { near_ns: middle, ..Origin::of(&earliest) },
+            Placing::BySign => Origin { near_ns: middle, difference_ns: 0 },
+        };
+        let clocks = match self.placing {
+            Placing::BySign => Clocks::of_one(&self, &origin),
+            Placing::BySides(_) => {
+                let corridor = Corridor::of(&self.ways, &origin, step_ns);
+                match corridor.slope() {
+                    None => Clocks::one_way(&self, &origin),
+                    Some(skew) if corridor.width(skew.value) >= 0.0 => {
+                        Clocks::steady(&self, &origin, (&corridor, skew, half))
+                    }
+                    Some(_) => {
+                        self.keep_corners();
+                        Clocks::changing(&self, &origin, step_ns)
+                    }
+                }
+            }
+        };
+        Some(Clocks { unplaced: self.unplaced, ..clocks })
+    }
+
+    /// Keeps the corners as well where readings were let go, all in the order of the near clock.
+    fn keep_corners(&mut self) {
+        if self.halvings == 0 {
+            return;
+        }
+        for Gathered { outline, .. } in &self.ways {
+            self.kept.extend(outline.lower());
+            self.kept.extend(outline.upper());
+        }
+        self.kept.sort_unstable_by_key(|reading| (reading.near_ns, reading.difference_ns));
+    }
+
+    /// Those that are kept one by one.
+    pub(super) fn kept(&self) -> &[Reading] {
+        &self.kept
+    }
+
+    /// Whether a reading that is kept is of what passed the far tap first.
+    pub(super) fn is_back(&self, reading: &Reading) -> bool {
+        is_back(&self.placing, reading).unwrap_or(false)
+    }
+
+    pub(super) const fn ways(&self) -> &[Gathered; 2] {
+        &self.ways
+    }
+
+    /// How long TPDUs of a way took, where transits are so much above or below a line.
+    pub(super) fn shape(&self, is_back: bool, transit: impl Fn(&Reading) -> f64) -> Option<Shape> {
+        let Gathered { count, outline, .. } = &self.ways[usize::from(is_back)];
+        let corners = || outline.lower().iter().chain(outline.upper()).map(&transit);
+        let of_way = self.kept.iter().filter(|reading| self.is_back(reading) == is_back);
+        let mut nanos: Vec<f64> = of_way.map(&transit).collect();
+        if nanos.is_empty() {
+            nanos = corners().collect();
+        }
+        let least = corners().min_by(f64::total_cmp)?;
+        let most = corners().max_by(f64::total_cmp)?;
+        Some(Shape { count: *count, least, most, nanos })
+    }
+}
+
+fn is_back(placing: &Placing, reading: &Reading) -> Option<bool> {
+    match placing {
+        Placing::BySides(sides) => sides.is_back(reading.ends),
+        Placing::BySign => Some(reading.difference_ns < 0),
+    }
+}
+
+/// A number that every bit of the stamps has a part in (the finish of splitmix64, Steele, Lea and Flood 2014).
+const fn mixed(reading: &Reading) -> u64 {
+    let word = reading.near_ns ^ reading.difference_ns.cast_unsigned().rotate_left(32);
+    let word = (word ^ (word >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let word = (word ^ (word >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    word ^ (word >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transit::clock::{Course, Way};
+
+    /// A request there each millisecond and its answer back, as one clock after the other reads them: the far
+    /// one is 7 ms ahead and 30 in a million faster. There 100 us and up to 99 us more, back 50 and up to 58 more.
+    fn traffic(turns: u64) -> Vec<Reading> {
+        let ahead = |near: i64| 7_000_000 + near * 3 / 100_000;
+        (0..turns)
+            .flat_map(|turn| {
+                let [there, back] =
+                    [100 + turn * 37 % 100, 50 + turn * 11 % 59].map(|us| us * 1_000);
+                let near = turn * 1_000_000;
+                let later = near + 400_000;
+                let reading = |near_ns: u64, transit: i64, ends| Reading {
+                    near_ns,
+                    difference_ns: ahead(near_ns as i64) + transit,
+                    ends,
+                };
+                [reading(near, there as i64, [1, 2]), reading(later, -(back as i64), [2, 1])]
+            })
+            .collect()
+    }
+
+    fn told(readings: &[Reading], limit: usize) -> (Clocks, u64) {
+        let mut all = Readings::of_two(limit);
+        for reading in readings {
+            all.push(*reading);
+            assert!(all.kept.len() < limit);
+        }
+        let dropped = all.dropped();
+        (all.tell(1).unwrap(), dropped)
+    }
+
+    #[test]
+    fn beyond_the_limit_all_but_quantiles_is_told_of_all() {
+        let readings = traffic(20_000);
+        let (all, dropped) = told(&readings, 1 << 20);
+        let (some, more) = told(&readings, 1_000);
+        assert_eq!((dropped, all.course, some.course), (0, Course::Steady, Course::Steady));
+        assert!((39_000..40_000).contains(&more), "{more}");
+        assert_eq!(
+            (some.offset_ns, some.skew, some.error_ns),
+            (all.offset_ns, all.skew, all.error_ns)
+        );
+        for (all, some) in all.ways.into_iter().zip(some.ways) {
+            let (all, some) = (all.unwrap(), some.unwrap());
+            let Way { median_ns, p99_ns, .. } = all;
+            assert_eq!(Way { median_ns, p99_ns, ..some }, all);
+            // Of some 400 a way: the share below the median that is told has a deviation of 2.5 %, and transits
+            // are spread evenly over 100 us at the most.
+            assert!((median_ns - some.median_ns).abs() < 10_000, "{all:?} {some:?}");
+            assert!((p99_ns - some.p99_ns).abs() < 3_000, "{all:?} {some:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_kept_of_traffic_with_a_rhythm_is_a_fair_share() {
+        let mut all = Readings::of_two(4_096);
+        traffic(60_000).into_iter().for_each(|reading| all.push(reading));
+        all.gather();
+        let back = all.kept.iter().filter(|reading| all.is_back(reading)).count();
+        // Half of them, with a deviation of at most 32.
+        let half = all.kept.len() / 2;
+        assert!(back.abs_diff(half) < 130, "{back} of {}", all.kept.len());
+    }
+
+    #[test]
+    fn who_has_no_place_when_readings_are_let_go_is_counted_as_such() {
+        let mut readings = traffic(600);
+        readings.extend((0..50).map(|turn| Reading {
+            near_ns: turn,
+            difference_ns: 5,
+            ends: [8, 9],
+        }));
+        let (clocks, _) = told(&readings, 400);
+        assert_eq!(clocks.unplaced, 50);
+        assert_eq!(clocks.ways.map(|way| way.unwrap().count), [600, 600]);
+    }
+
+    #[test]
+    fn a_clock_that_changes_its_speed_is_told_by_what_is_kept() {
+        // 30 in a million faster, and slower by 470 from the middle on.
+        let mut readings = traffic(40_000);
+        let turn = 20_000_000_000;
+        for reading in &mut readings {
+            let beyond = reading.near_ns.saturating_sub(turn) as i64;
+            reading.difference_ns -= beyond / 2_000;
+        }
+        let (clocks, dropped) = told(&readings, 4_000);
+        assert_eq!(clocks.course, Course::Changing);
+        assert!(dropped > 70_000);
+        // 7 ms and 600 us in the middle.
+        let offset = clocks.offset_ns.unwrap();
+        assert!(offset.least <= 7_600_000.0 && 7_600_000.0 <= offset.most, "{offset:?}");
+        let error = clocks.error_ns.unwrap();
+        let [there, back] = clocks.ways.map(Option::unwrap);
+        // 149.5 us and 79 us on the average.
+        assert!((there.mean_ns as f64 - 149_500.0).abs() <= error, "{there:?} {error}");
+        assert!((back.mean_ns as f64 - 79_000.0).abs() <= error, "{back:?} {error}");
+        assert_eq!([there.count, back.count], [40_000; 2]);
+    }
+
+    #[test]
+    fn no_stamps_make_it_panic() {
+        let mut readings = Readings::of_two(8);
+        for (near_ns, difference_ns) in [(0, i64::MAX), (u64::MAX, i64::MIN), (1, 0), (u64::MAX, 0)]
+        {
+            readings.push(Reading { near_ns, difference_ns, ends: [0, 1] });
+            readings.push(Reading { near_ns, difference_ns, ends: [1, 0] });
+        }
+        assert!(readings.tell(1).is_some());
+        assert_eq!(Readings::of_two(8).tell(1), None);
+    }
+}

@@ -1,0 +1,145 @@
+//! Which hosts are at which tap.
+
+use super::Reading;
+use core::hash::BuildHasher;
+use foldhash::fast::FixedState;
+use hashbrown::HashTable;
+use std::collections::BTreeMap;
+
+/// Pairs of hosts whose sides are told by what goes between them.
+const PAIRS: usize = 1 << 16;
+
+/// Two hosts.
+#[derive(Clone, Copy, Debug)]
+struct Between {
+    /// The one with the lower number first.
+    ends: [u32; 2],
+    /// The latest reading from the first, and from the second.
+    latest: [Option<i64>; 2],
+    /// Above zero where the first is at the near tap.
+    vote: i64,
+}
+
+/// Which hosts are at which tap.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sides {
+    /// Whether a host is at the far tap. Who is placed stays there.
+    is_far: BTreeMap<u32, bool>,
+    /// Of whom to go by while nobody has heard an answer: who sent the first TPDU to whom.
+    guess: Option<[u32; 2]>,
+    /// Looked up only, never iterated, so its order cannot show.
+    index: HashTable<usize>,
+    between: Vec<Between>,
+}
+
+impl Sides {
+    /// Learns from readings in the order of the near clock; whether what was guessed before was the wrong way.
+    ///
+    /// Two hosts with TPDUs both ways tell their sides: of TPDUs that follow each other, the one that passes
+    /// the near tap first has the greater reading, whatever the clocks do in the long run.
+    pub(super) fn learn(&mut self, readings: &[Reading]) -> bool {
+        for reading in readings {
+            self.vote(reading);
+        }
+        let mut votes: Vec<_> = self.between.iter().map(|of| (of.ends, of.vote)).collect();
+        votes.sort_unstable();
+        for ([a, b], vote) in votes {
+            if vote != 0 {
+                self.is_far.entry(a).or_insert(vote < 0);
+                self.is_far.entry(b).or_insert(vote > 0);
+            }
+        }
+        if self.is_far.is_empty() {
+            self.guess = self.guess.or(readings.first().map(|reading| reading.ends));
+            return false;
+        }
+        self.guess.is_some_and(|ends| {
+            let is_wrong = self.known(ends) == Some(true);
+            if is_wrong {
+                self.guess = None;
+            }
+            is_wrong
+        })
+    }
+
+    fn vote(&mut self, reading: &Reading) {
+        let Reading { ends: [from, to], difference_ns, .. } = *reading;
+        let (ends, way) = if from <= to { ([from, to], 0) } else { ([to, from], 1) };
+        let state = FixedState::with_seed(0);
+        let hash = state.hash_one(ends);
+        let between = &self.between;
+        let is_it = |place: &usize| between.get(*place).is_some_and(|of| of.ends == ends);
+        let place = match self.index.find(hash, is_it) {
+            Some(place) => *place,
+            None if between.len() >= PAIRS => return,
+            None => {
+                let place = between.len();
+                self.between.push(Between { ends, latest: [None; 2], vote: 0 });
+                let between = &self.between;
+                self.index.insert_unique(hash, place, |place| {
+                    between.get(*place).map_or(0, |of| state.hash_one(of.ends))
+                });
+                place
+            }
+        };
+        let of = &mut self.between[place];
+        if let Some(other) = of.latest[1 - way] {
+            let vote = (difference_ns - other).signum();
+            of.vote += if way == 1 { -vote } else { vote };
+        }
+        of.latest[way] = Some(difference_ns);
+    }
+
+    /// Whether what goes between these passes the far tap first; nothing where that is not known.
+    pub(super) fn is_back(&self, ends: [u32; 2]) -> Option<bool> {
+        self.known(ends).or((self.guess == Some(ends)).then_some(false))
+    }
+
+    fn known(&self, [from, to]: [u32; 2]) -> Option<bool> {
+        let of_sender = self.is_far.get(&from).copied();
+        of_sender.or(self.is_far.get(&to).map(|is_far| !is_far))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reading(ends: [u32; 2], difference_ns: i64) -> Reading {
+        Reading { near_ns: 0, difference_ns, ends }
+    }
+
+    #[test]
+    fn a_guess_holds_until_an_answer_says_otherwise() {
+        let mut sides = Sides::default();
+        assert!(!sides.learn(&[reading([7, 3], -100)]));
+        assert_eq!((sides.is_back([7, 3]), sides.is_back([3, 7])), (Some(false), None));
+        assert!(!sides.learn(&[reading([7, 3], -100)]), "one way still");
+        // What comes from 3 has the greater reading, so that 3 is near.
+        assert!(sides.learn(&[reading([3, 7], 100)]));
+        assert_eq!((sides.is_back([7, 3]), sides.is_back([3, 7])), (Some(true), Some(false)));
+        assert!(!sides.learn(&[]), "it is said once");
+        let mut right = Sides::default();
+        right.learn(&[reading([7, 3], 100)]);
+        assert!(!right.learn(&[reading([3, 7], -100)]));
+        assert_eq!(right.is_back([7, 3]), Some(false));
+    }
+
+    #[test]
+    fn who_is_placed_stays_and_what_is_learnt_is_bounded() {
+        let mut sides = Sides::default();
+        sides.learn(&[reading([0, 1], 100), reading([1, 0], -100)]);
+        let others = (1..100_000).flat_map(|n| [reading([0, n], -9), reading([n, 0], 9)]);
+        sides.learn(&others.collect::<Vec<_>>());
+        assert_eq!((sides.is_back([0, 1]), sides.between.len()), (Some(false), PAIRS));
+        assert_eq!(sides.is_back([99_999, 0]), Some(true), "by whom it is sent to");
+    }
+
+    #[test]
+    fn who_sends_to_itself_is_at_no_side() {
+        let mut sides = Sides::default();
+        sides.learn(&[reading([1, 2], 5), reading([2, 1], 0), reading([4, 4], 5)]);
+        sides.learn(&[reading([4, 4], 9)]);
+        assert_eq!((sides.is_back([4, 4]), sides.is_back([1, 2])), (None, Some(false)));
+    }
+}
