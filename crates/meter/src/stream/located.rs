@@ -3,14 +3,17 @@
 //!
 //! Streams are followed as in [`Streams`](super::Streams), and what a mirror port shows twice counts once.
 //!
-//! Left out: packets whose last octet was not seen; what several TPDUs of one packet are.
+//! Left out: packets whose last octet was not seen; what several TPDUs of one packet are; segments that are
+//! sent again once [`BACK`] packets of their direction, or [`REMEMBERED`] of all, have passed meanwhile.
 
 use super::direction::{Direction, ahead};
 use super::framer::{Found, Packet};
-use super::look_at;
+use super::{hash, look_at};
 use crate::sight::Order;
 use crate::slab::{Place, Slab};
-use std::collections::{BTreeMap, VecDeque};
+use foldhash::fast::FixedState;
+use hashbrown::HashTable;
+use std::collections::VecDeque;
 use wire::addr::Socket;
 use wire::dissect::Piece;
 use wire::tcp::Flags;
@@ -19,13 +22,17 @@ use wire::tpkt;
 
 /// Segments of a direction that wait for what lies before them.
 const WAITING: usize = 256;
+/// Octets that are held beyond gaps and for segments that wait, of all streams.
+const HELD_OCTETS: usize = 4 << 20;
+/// Packets that are remembered, of all streams.
+const REMEMBERED: u32 = 1 << 16;
+/// How many packets back a segment that is sent again is looked for.
+const BACK: usize = 1 << 14;
 
 /// A segment with data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Carrier {
     pub(crate) at: Instant,
-    /// From where to where.
-    pub(crate) ends: [Socket; 2],
     /// The number of its first octet.
     pub(crate) first: u32,
     pub(crate) octets: u32,
@@ -38,19 +45,61 @@ impl Carrier {
     }
 }
 
-/// What is seen of a stream.
+/// A packet of a stream, and a segment in which its last octet passed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Sight {
-    /// A segment, before the packets that come to light by it.
-    Segment(Carrier),
-    /// A packet, with a segment in which its last octet passed.
-    Packet {
-        carrier: Carrier,
-        /// The number of its last octet.
-        last: u32,
-        /// Of the whole packet.
-        octets: u32,
-    },
+pub(crate) struct Sight {
+    pub(crate) carrier: Carrier,
+    /// From where to where.
+    pub(crate) ends: [Socket; 2],
+    /// The number of its last octet.
+    pub(crate) last: u32,
+    /// Of the whole packet.
+    pub(crate) octets: u32,
+    /// Whether the packet was seen before, in another segment.
+    pub(crate) is_again: bool,
+}
+
+/// A packet that was seen.
+#[derive(Clone, Copy, Debug)]
+struct Past {
+    last: u32,
+    octets: u32,
+    /// The one before it of its direction, which may have been forgotten.
+    before: Option<u32>,
+}
+
+/// The latest packets of all streams, under the numbers in which they came.
+#[derive(Clone, Debug, Default)]
+struct Latest {
+    /// Each in the place of its number, divided by how many there may be.
+    ring: Vec<Past>,
+    count: u32,
+}
+
+impl Latest {
+    /// Remembers a packet; its number.
+    fn remember(&mut self, past: Past) -> u32 {
+        let number = self.count;
+        self.count = self.count.wrapping_add(1);
+        match self.ring.get_mut((number % REMEMBERED) as usize) {
+            Some(place) => *place = past,
+            None => self.ring.push(past),
+        }
+        number
+    }
+
+    /// The packets of a direction from the latest on back.
+    fn back(&self, newest: Option<u32>) -> impl Iterator<Item = Past> {
+        let known = |number: &u32| self.count.wrapping_sub(*number) <= REMEMBERED;
+        let mut next = newest;
+        let pasts = core::iter::from_fn(move || {
+            let number = next.filter(known)?;
+            let past = *self.ring.get((number % REMEMBERED) as usize)?;
+            next = past.before;
+            Some(past)
+        });
+        pasts.take(BACK)
+    }
 }
 
 /// One way of a connection.
@@ -61,6 +110,8 @@ struct Way {
     base: Option<u32>,
     /// Segments that reach beyond what has come in order.
     waiting: VecDeque<Carrier>,
+    /// The number of its latest packet.
+    newest: Option<u32>,
 }
 
 impl Way {
@@ -69,6 +120,11 @@ impl Way {
             Some(base) => base.wrapping_add(end).wrapping_sub(1),
             None => end,
         }
+    }
+
+    /// Octets that are held for it.
+    fn held_octets(&self) -> usize {
+        self.direction.held_octets() + self.waiting.len() * size_of::<Carrier>()
     }
 }
 
@@ -81,34 +137,59 @@ struct Flow {
     is_over: bool,
 }
 
+/// What flows share while packets come to light.
+struct Light<'a> {
+    latest: &'a mut Latest,
+    /// Ends and sizes of packets, empty between uses.
+    packets: &'a mut Vec<(u32, u32)>,
+    seen: &'a mut dyn FnMut(Sight),
+}
+
 impl Flow {
     fn new(ends: [Socket; 2]) -> Self {
-        let way = || Way { direction: Direction::new(), base: None, waiting: VecDeque::new() };
+        let direction = Direction::new;
+        let way =
+            || Way { direction: direction(), base: None, waiting: VecDeque::new(), newest: None };
         Self { ends, ways: [way(), way()], is_mixed: false, is_over: false }
+    }
+
+    fn held_octets(&self) -> usize {
+        self.ways.iter().map(Way::held_octets).sum()
+    }
+
+    /// From where to where a way goes.
+    const fn ends(&self, way: usize) -> [Socket; 2] {
+        let [low, high] = self.ends;
+        if way == 0 { [low, high] } else { [high, low] }
     }
 
     /// Does something to a direction, and tells of the packets that come to light.
     fn act(
         &mut self,
         way: usize,
-        seen: &mut dyn FnMut(Sight),
+        light: &mut Light<'_>,
         act: impl FnOnce(&mut Direction, (bool, bool), &mut dyn FnMut(Found<'_>)) -> isize,
     ) {
+        let ends = self.ends(way);
         let context = (self.is_mixed, self.ways[1 - way].direction.framer.is_recognised());
-        let (mut is_mixed, mut packets) = (self.is_mixed, Vec::new());
+        let mut is_mixed = self.is_mixed;
         act(&mut self.ways[way].direction, context, &mut |found| {
             let Found::Packet(packet) = found else { return };
             look_at(&packet, &mut is_mixed, &mut None);
             let Packet { octets, missing_octets, end, .. } = packet;
-            packets.push((end, (tpkt::HEADER_OCTETS + octets.len() + missing_octets) as u32));
+            let octets = (tpkt::HEADER_OCTETS + octets.len() + missing_octets) as u32;
+            light.packets.push((end, octets));
         });
         self.is_mixed = is_mixed;
         let way = &mut self.ways[way];
-        for (end, octets) in packets {
+        for (end, octets) in light.packets.drain(..) {
             let last = way.number(end);
             for carrier in way.waiting.iter().filter(|carrier| carrier.holds(last)) {
-                seen(Sight::Packet { carrier: *carrier, last, octets });
+                let carrier = *carrier;
+                (light.seen)(Sight { carrier, ends, last, octets, is_again: false });
             }
+            let past = Past { last, octets, before: way.newest };
+            way.newest = Some(light.latest.remember(past));
         }
         let next = way.direction.next();
         let is_ahead = |carrier: &Carrier| {
@@ -117,19 +198,94 @@ impl Flow {
         };
         way.waiting.retain(is_ahead);
     }
+
+    /// Tells of packets that were seen before, of which a segment has the last octet.
+    fn tell_again(&self, way: usize, carrier: Carrier, light: &mut Light<'_>) {
+        let ends = self.ends(way);
+        let again = light.latest.back(self.ways[way].newest);
+        for Past { last, octets, .. } in
+            again.take_while(|past| ahead(carrier.first, past.last) >= 0)
+        {
+            if carrier.holds(last) {
+                (light.seen)(Sight { carrier, ends, last, octets, is_again: true });
+            }
+        }
+    }
+
+    /// Takes the octets of a segment.
+    fn take(&mut self, way: usize, at: Instant, piece: &Piece<'_>, light: &mut Light<'_>) {
+        let first = piece.sequence.wrapping_add(u32::from(piece.flags.has(Flags::SYN)));
+        let octets = (piece.octets.len() + piece.missing_octets) as u32;
+        let of = &mut self.ways[way];
+        of.base.get_or_insert(first);
+        if octets > 0 {
+            let carrier = Carrier { at, first, octets };
+            if of.direction.next().is_some_and(|next| ahead(next, first) < 0) {
+                self.tell_again(way, carrier, light);
+            }
+            let waiting = &mut self.ways[way].waiting;
+            if waiting.len() >= WAITING {
+                waiting.pop_front();
+            }
+            waiting.push_back(carrier);
+        }
+        let acknowledged = self.ways[1 - way].direction.acknowledged();
+        self.act(way, light, |direction, context, found| {
+            direction.take(at, piece, acknowledged, context, found)
+        });
+    }
+
+    /// Gives every gap of a way up.
+    fn flush(&mut self, way: usize, light: &mut Light<'_>) {
+        self.act(way, light, |direction, context, found| direction.flush(context, found));
+    }
+
+    /// Takes notice of a segment.
+    fn segment(&mut self, way: usize, at: Instant, piece: &Piece<'_>, light: &mut Light<'_>) {
+        let direction = &mut self.ways[way].direction;
+        if direction.is_copy(at, piece) {
+            return;
+        }
+        let order = direction.order(piece);
+        direction.acknowledges(piece);
+        if piece.flags.has(Flags::ACK) && !self.ways[1 - way].direction.holds_nothing() {
+            self.act(1 - way, light, |direction, context, found| {
+                direction.has_arrived(piece.acknowledgement, context, found)
+            });
+        }
+        if order != Order::KeepAlive {
+            self.take(way, at, piece, light);
+        }
+        if piece.flags.has(Flags::RST) || piece.flags.has(Flags::FIN) {
+            self.flush(way, light);
+            self.is_over = true;
+        }
+    }
 }
 
 /// All TCP connections that a tap sees.
 #[derive(Clone, Debug)]
 pub(crate) struct Located {
-    index: BTreeMap<[Socket; 2], Place>,
+    /// Looked up only, never iterated, so its order cannot show.
+    index: HashTable<Place>,
+    state: FixedState,
     slab: Slab<Flow>,
+    latest: Latest,
+    packets: Vec<(u32, u32)>,
+    held_octets: usize,
 }
 
 impl Located {
     /// Follows up to so many connections; the one that was silent longest is forgotten for another.
     pub(crate) fn new(maximum: usize) -> Self {
-        Self { index: BTreeMap::new(), slab: Slab::new(maximum) }
+        Self {
+            index: HashTable::new(),
+            state: FixedState::with_seed(0),
+            slab: Slab::new(maximum),
+            latest: Latest::default(),
+            packets: Vec::new(),
+            held_octets: 0,
+        }
     }
 
     /// Takes notice of a segment.
@@ -139,76 +295,61 @@ impl Located {
         let ends = if way == 0 { sent } else { [sent[1], sent[0]] };
         let place = self.find(at, ends);
         self.slab.touch(place, at);
-        let flow = self.slab.at(place);
+        let Self { slab, latest, packets, held_octets, .. } = self;
+        let flow = slab.at(place);
+        let before = flow.held_octets();
         let has_begun_anew = flow.is_over || flow.ways[way].direction.is_begun_anew(piece);
         if piece.flags.has(Flags::SYN) && !piece.flags.has(Flags::ACK) && has_begun_anew {
             *flow = Flow::new(ends);
         }
-        let direction = &mut flow.ways[way].direction;
-        if direction.is_copy(at, piece) {
-            return;
-        }
-        let order = direction.order(piece);
-        direction.acknowledges(piece);
-        if piece.flags.has(Flags::ACK) {
-            flow.act(1 - way, seen, |direction, context, found| {
-                direction.has_arrived(piece.acknowledgement, context, found)
-            });
-        }
-        if order != Order::KeepAlive {
-            take(flow, way, at, piece, seen);
-        }
-        if piece.flags.has(Flags::RST) || piece.flags.has(Flags::FIN) {
-            flow.act(way, seen, |direction, context, found| direction.flush(context, found));
-            flow.is_over = true;
+        let light = &mut Light { latest, packets, seen };
+        flow.segment(way, at, piece, light);
+        *held_octets = *held_octets + flow.held_octets() - before;
+        if *held_octets > HELD_OCTETS {
+            let before = flow.held_octets();
+            [0, 1].into_iter().for_each(|way| flow.flush(way, light));
+            *held_octets = *held_octets + flow.held_octets() - before;
         }
     }
 
     /// Gives every gap up, so that what is held behind it counts.
     pub(crate) fn finish(&mut self, seen: &mut dyn FnMut(Sight)) {
-        for place in self.slab.places() {
-            if self.slab.get(place).is_none() {
-                continue;
-            }
-            let flow = self.slab.at(place);
-            for way in [0, 1] {
-                flow.act(way, seen, |direction, context, found| direction.flush(context, found));
+        let Self { slab, latest, packets, .. } = self;
+        let light = &mut Light { latest, packets, seen };
+        for place in slab.places() {
+            if slab.get(place).is_some_and(|flow| flow.held_octets() > 0) {
+                let flow = slab.at(place);
+                [0, 1].into_iter().for_each(|way| flow.flush(way, light));
             }
         }
     }
 
     fn find(&mut self, at: Instant, ends: [Socket; 2]) -> Place {
-        if let Some(place) = self.index.get(&ends) {
+        let name = hash(&self.state, ends);
+        let slab = &self.slab;
+        let is_it = |place: &Place| slab.get(*place).is_some_and(|flow| flow.ends == ends);
+        if let Some(place) = self.index.find(name, is_it) {
             return *place;
         }
         if self.slab.is_full()
             && let Some(oldest) = self.slab.oldest()
-            && let Some(flow) = self.slab.remove(oldest)
         {
-            self.index.remove(&flow.ends);
+            self.forget(oldest);
         }
         let place = self.slab.insert(Flow::new(ends), at);
-        self.index.insert(ends, place);
+        let (slab, state) = (&self.slab, &self.state);
+        self.index.insert_unique(name, place, |place| {
+            slab.get(*place).map_or(0, |flow| hash(state, flow.ends))
+        });
         place
     }
-}
 
-/// Takes the octets of a segment.
-fn take(flow: &mut Flow, way: usize, at: Instant, piece: &Piece<'_>, seen: &mut dyn FnMut(Sight)) {
-    let first = piece.sequence.wrapping_add(u32::from(piece.flags.has(Flags::SYN)));
-    let octets = (piece.octets.len() + piece.missing_octets) as u32;
-    let of = &mut flow.ways[way];
-    of.base.get_or_insert(first);
-    if octets > 0 {
-        let carrier = Carrier { at, ends: [piece.source, piece.destination], first, octets };
-        seen(Sight::Segment(carrier));
-        if of.waiting.len() >= WAITING {
-            of.waiting.pop_front();
+    fn forget(&mut self, place: Place) {
+        let Some(flow) = self.slab.remove(place) else { return };
+        self.held_octets -= flow.held_octets();
+        let name = hash(&self.state, flow.ends);
+        if let Ok(entry) = self.index.find_entry(name, |found| *found == place) {
+            entry.remove();
         }
-        of.waiting.push_back(carrier);
     }
-    let acknowledged = flow.ways[1 - way].direction.acknowledged();
-    flow.act(way, seen, |direction, context, found| {
-        direction.take(at, piece, acknowledged, context, found)
-    });
 }

@@ -24,7 +24,7 @@ use direction::Direction;
 use foldhash::fast::FixedState;
 use framer::{Event, Found, Packet};
 use hashbrown::HashTable;
-pub(crate) use located::{Carrier, Located, Sight as LocatedSight};
+pub(crate) use located::{Located, Sight as LocatedSight};
 pub(crate) use plain::Plain;
 use plain::Remembered;
 use times::Handshake;

@@ -236,8 +236,8 @@ fn whatever_passes_every_copy_is_counted_once_and_what_waits_is_bounded() {
             let captured = frame.len() - draw.below(20) as usize * usize::from(draw.below(9) == 0);
             let at = Instant::from_nanos(nanos * 10);
             transit.observe(tap, at, Link::Ethernet, &frame[..captured], frame.len());
-            assert!(transit.order.len() <= 40 && transit.copies.len() == transit.order.len());
-            assert!(transit.waiting <= 160);
+            let [tpdus, copies] = transit.pairing.window.counts();
+            assert!(tpdus <= 40 && copies <= 160, "{tpdus} {copies}");
         }
         let Matching { tpdus, matched, unmatched, ambiguous, recut, .. } =
             transit.finish().matching;

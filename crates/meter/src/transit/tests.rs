@@ -5,7 +5,13 @@ use wire::addr::Mac;
 
 /// A DT with this number from one station to another.
 fn frame(from: u32, to: u32, number: u8) -> Vec<u8> {
-    let tpdu = [4, 0xF0, 0, 1, 0x80 | number, b'x'];
+    frame_of(from, to, 1, number)
+}
+
+/// The same of a connection.
+pub(super) fn frame_of(from: u32, to: u32, connection: u16, number: u8) -> Vec<u8> {
+    let [high, low] = connection.to_be_bytes();
+    let tpdu = [4, 0xF0, high, low, 0x80 | number, b'x'];
     let mut octets = [Mac::local(to).0, Mac::local(from).0].concat();
     octets.extend((tpdu.len() as u16 + 4).to_be_bytes());
     octets.extend([0xFE, 0xFE, 0x03, 0x00]);
@@ -196,7 +202,7 @@ fn memory_has_its_limits_and_they_are_counted() {
             let at = Instant::from_nanos(u64::from(number) * 1_000);
             transit.observe(tap, at, Link::Ethernet, &frame(1, 2, number), 60);
         }
-        assert!(transit.order.len() <= 2 && transit.copies.len() <= 2);
+        assert!(transit.pairing.window.counts()[0] <= 2);
     }
     let Found { matching, clocks } = transit.finish();
     assert_eq!(matching.matched, 100);
@@ -299,7 +305,7 @@ fn copies_that_wait_have_their_limit() {
     let mut transit = Transit::new(Stamps::TwoClocks, Limits { waiting: 4, pairs: 10 });
     for turn in 0..1_000 {
         transit.observe(Near, Instant::from_nanos(turn), Link::Ethernet, &frame(1, 2, 0), 60);
-        assert!(transit.waiting <= 16);
+        assert!(transit.pairing.window.counts()[1] <= 16);
     }
     assert_eq!(transit.finish().matching.unmatched, [1_000, 0]);
 }

@@ -116,7 +116,7 @@ impl Readings {
     /// Gathers what came since the last time, and lets go what has no place.
     fn gather(&mut self) {
         let Some(fresh) = self.kept.get_mut(self.gathered..) else { return };
-        fresh.sort_by_key(|reading| reading.near_ns);
+        fresh.sort_unstable_by_key(|reading| (reading.near_ns, reading.difference_ns));
         let (Some(first), Some(last)) = (fresh.first(), fresh.last()) else { return };
         let (earliest, latest) = self.span.unwrap_or((*first, last.near_ns));
         let earliest = if first.near_ns < earliest.near_ns { *first } else { earliest };
@@ -188,6 +188,12 @@ impl Readings {
             self.kept.extend(outline.upper());
         }
         self.kept.sort_unstable_by_key(|reading| (reading.near_ns, reading.difference_ns));
+    }
+
+    /// All that are kept one by one, wherever they went.
+    #[cfg(test)]
+    pub(crate) fn all(&self) -> &[Reading] {
+        &self.kept
     }
 
     /// Those that are kept one by one.

@@ -1,6 +1,7 @@
 //! One-way transits between two taps of the same traffic: two captures, two ports of this host, or a
 //! port and a capture that comes in while it is made.
 
+mod captures;
 mod rows;
 mod tap;
 mod tell;
@@ -14,7 +15,7 @@ use crate::{interrupt, quantity};
 use bench::scenario::Span;
 use core::time::Duration;
 use live::clock::{self, Correlation};
-use meter::transit::{Limits, Stamps, Tap, Transit};
+use meter::transit::{Found, Limits, Stamps, Tap, Transit};
 use rows::Rows;
 use std::io;
 use std::path::Path;
@@ -35,24 +36,53 @@ const MARGIN: Duration = Duration::from_micros(20);
 pub(super) fn run(watch: &Watch, listen: Option<Span>, output: &Output) -> anyhow::Result<Exit> {
     check(watch)?;
     interrupt::install()?;
-    let [near, far] = sources(watch, output)?;
-    let has_one_clock = near.is_port() && far.is_port();
-    let mut pair = Pair {
-        has_one_clock,
-        is_live: near.is_port(),
-        taps: [near, far],
-        span: (if has_one_clock { wall() } else { Instant::ZERO }, Instant::MAX),
+    let taps = open(watch, output)?;
+    let (mut taps, found, clock_was_set) = if taps[0].is_port() {
+        live(watch, listen, taps, output)?
+    } else {
+        let (taps, found) = captures::run(watch, taps, output)?;
+        (taps, found, None)
     };
-    let stamps = match pair.has_one_clock {
+    let about = Taps {
+        names: taps.each_ref().map(|source| source.name.clone()),
+        dropped: taps.each_mut().map(Source::dropped),
+        clock_was_set,
+    };
+    let failure = taps.into_iter().find_map(|source| source.failure);
+    let error = failure.as_ref().map(ToString::to_string);
+    tell(&about, &found, error.as_deref(), output)?;
+    match (failure, interrupt::requested()) {
+        (_, true) => Ok(Exit::Interrupted),
+        (Some(failure), _) => Err(failure.into()),
+        (None, false) if about.lack_frames() => Ok(Exit::Undecided),
+        (None, false) => Ok(Exit::Ok),
+    }
+}
+
+/// What came of taps that are through.
+fn told(taps: &[Source; 2], mut transit: Transit) -> Found {
+    taps.iter().for_each(|source| transit.stamps_are_rounded(source.step_ns()));
+    transit.finish()
+}
+
+/// A port, and another or a capture that comes in; how often the one clock was set, where one stamps.
+fn live(
+    watch: &Watch,
+    listen: Option<Span>,
+    taps: [Source; 2],
+    output: &Output,
+) -> anyhow::Result<([Source; 2], Found, Option<u64>)> {
+    let has_one_clock = taps[1].is_port();
+    let span = (if has_one_clock { wall() } else { Instant::ZERO }, Instant::MAX);
+    let mut pair = Pair { has_one_clock, taps, span };
+    let stamps = match has_one_clock {
         true => Stamps::OneClock { longest: LONGEST },
         false => Stamps::TwoClocks,
     };
-    if pair.is_live {
-        let [near, far] = pair.taps.each_ref().map(|source| &source.name);
-        output.remark(format_args!("listening on {near}, and {far} is far; Ctrl-C ends it"));
-    }
+    let [near, far] = pair.taps.each_ref().map(|source| &source.name);
+    output.remark(format_args!("listening on {near}, and {far} is far; Ctrl-C ends it"));
     let mut transit = Transit::new(stamps, Limits::USUAL);
-    let mut rows = match pair.has_one_clock {
+    let mut rows = match has_one_clock {
         true => Some(Rows::begin(interval(watch)?, pair.span.0, &mut transit, output)?),
         false => None,
     };
@@ -61,21 +91,8 @@ pub(super) fn run(watch: &Watch, listen: Option<Span>, output: &Output) -> anyho
         rows.finish(pair.span.1, &mut transit)?;
         output.line("")?;
     }
-    pair.taps.iter().for_each(|source| transit.stamps_are_rounded(source.step_ns()));
-    let taps = Taps {
-        names: pair.taps.each_ref().map(|source| source.name.clone()),
-        dropped: pair.taps.each_mut().map(Source::dropped),
-        clock_was_set: pair.has_one_clock.then_some(clock_was_set),
-    };
-    let failure = pair.taps.into_iter().find_map(|source| source.failure);
-    let error = failure.as_ref().map(ToString::to_string);
-    tell(&taps, &transit.finish(), error.as_deref(), output)?;
-    match (failure, interrupt::requested()) {
-        (_, true) => Ok(Exit::Interrupted),
-        (Some(failure), _) => Err(failure.into()),
-        (None, false) if taps.lack_frames() => Ok(Exit::Undecided),
-        (None, false) => Ok(Exit::Ok),
-    }
+    let found = told(&pair.taps, transit);
+    Ok((pair.taps, found, has_one_clock.then_some(clock_was_set)))
 }
 
 /// How long the intervals of two ports are.
@@ -124,7 +141,7 @@ fn check(watch: &Watch) -> Result<(), Failure> {
 }
 
 /// Opens both taps.
-fn sources(watch: &Watch, output: &Output) -> Result<[Source; 2], Failure> {
+fn open(watch: &Watch, output: &Output) -> Result<[Source; 2], Failure> {
     let source = &watch.source;
     let port = |name: &String| {
         let port = Port { interface: name.clone(), by_helper: source.tap };
@@ -144,11 +161,10 @@ fn sources(watch: &Watch, output: &Output) -> Result<[Source; 2], Failure> {
     Ok([near, far])
 }
 
-/// Both taps.
+/// Both taps, of which one is a port.
 struct Pair {
     taps: [Source; 2],
     has_one_clock: bool,
-    is_live: bool,
     /// Of one clock: from when to when both taps were listened to.
     span: (Instant, Instant),
 }
@@ -167,7 +183,7 @@ impl Pair {
         loop {
             let now = clock::now();
             // A live tap that has come to its end leaves the other with nothing to be matched with.
-            let is_alone = self.is_live && self.taps.iter().any(|source| source.is_over);
+            let is_alone = self.taps.iter().any(|source| source.is_over);
             let is_enough = interrupt::requested() || end.is_some_and(|end| now >= end);
             if !is_over && (is_enough || is_alone) {
                 is_over = true;

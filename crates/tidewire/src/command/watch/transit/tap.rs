@@ -56,6 +56,8 @@ pub(super) struct Source {
     is_stopped: bool,
     from: From,
     filter: Filter,
+    /// When the first frame of a capture was seen.
+    pub(super) first_at: Option<Instant>,
     next: Frame,
     is_there: bool,
 }
@@ -70,6 +72,7 @@ impl Source {
             is_stopped: false,
             from,
             filter: filter.unwrap_or_else(Filter::all),
+            first_at: None,
             next: Frame {
                 at: Instant::ZERO,
                 link: Link::Ethernet,
@@ -139,11 +142,27 @@ impl Source {
             }
             Ok(Read::Nothing) => self.silent_until = before,
             Ok(Read::End) => self.is_over = true,
-            Err(failure) => {
-                self.failure = Some(Failure::failed(format!("{}: {failure}", self.name)));
-                self.is_over = true;
-            }
+            Err(failure) => self.fail(&failure),
         }
+    }
+
+    /// Shows the next frame of a capture, if there is one and it is wanted.
+    pub(super) fn pass(&mut self, tap: Tap, transit: &mut Transit) {
+        match read(&mut self.from, false, Instant::ZERO) {
+            Ok(Read::Frame(Record { at, link, octets, original_octets, .. })) => {
+                if self.filter.matches(link, octets, original_octets) {
+                    self.first_at.get_or_insert(at);
+                    transit.observe(tap, at, link, octets, original_octets);
+                }
+            }
+            Ok(Read::Nothing | Read::End) => self.is_over = true,
+            Err(failure) => self.fail(&failure),
+        }
+    }
+
+    fn fail(&mut self, failure: &Failure) {
+        self.failure = Some(Failure::failed(format!("{}: {failure}", self.name)));
+        self.is_over = true;
     }
 
     /// Shows its next frame, if it is of this span.

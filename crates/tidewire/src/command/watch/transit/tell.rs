@@ -48,14 +48,14 @@ pub(super) fn tell(
         None => output.line("\nno TPDU was seen at both taps")?,
     }
     let of_clocks = clocks.iter().flat_map(|clocks| sentences(taps, clocks));
-    for sentence in of_clocks.chain(losses(taps)) {
+    for sentence in of_clocks.chain(limits(matching)).chain(losses(taps)) {
         output.line(wrapped("", &sentence))?;
     }
     Ok(())
 }
 
 fn counts(taps: &Taps, matching: &Matching) -> Table {
-    let Matching { tpdus, matched, unmatched, ambiguous, recut, beyond } = matching;
+    let Matching { tpdus, matched, unmatched, ambiguous, recut, .. } = matching;
     let columns = [("", Align::Left), ("near", Align::Right), ("far", Align::Right)];
     let mut counts = Table::new(columns);
     for (name, [near, far]) in [
@@ -64,7 +64,6 @@ fn counts(taps: &Taps, matching: &Matching) -> Table {
         ("at this tap alone", *unmatched),
         ("copies, which cannot be told", *ambiguous),
         ("in TCP segments cut elsewhere", *recut),
-        ("pairs beyond the limit", [*beyond; 2]),
     ] {
         counts.row([name.to_owned(), near.to_string(), far.to_string()]);
     }
@@ -184,6 +183,24 @@ fn of_one_clock(times: u64) -> Vec<String> {
     sentences
 }
 
+/// What came of the limits on memory.
+fn limits(matching: &Matching) -> impl Iterator<Item = String> {
+    let Matching { beyond, crowded, .. } = *matching;
+    let beyond = (beyond > 0).then(|| {
+        format!(
+            "Of {beyond} pairs the times were not kept one by one: medians and other percentiles are \
+             of a share of all, chosen without regard to them; the rest is of all."
+        )
+    });
+    let crowded = (crowded > 0).then(|| {
+        format!(
+            "{crowded} TPDUs were let go to make room before they were seen at both taps: some of \
+             what counts as seen at one tap alone may have been seen at the other."
+        )
+    });
+    beyond.into_iter().chain(crowded)
+}
+
 fn losses(taps: &Taps) -> Option<String> {
     taps.lack_frames().then(|| {
         "Frames were dropped before they could be looked at: their TPDUs count as seen at the other \
@@ -236,11 +253,11 @@ pub(super) fn with_matching(
     matching: &Matching,
     clocks: Option<&Clocks>,
 ) -> Value {
-    let Matching { tpdus, matched, unmatched, ambiguous, recut, beyond } = matching;
+    let Matching { tpdus, matched, unmatched, ambiguous, recut, beyond, crowded } = matching;
     let [there, back] = clocks.map_or([None; 2], |clocks| clocks.ways).map(way_record);
     let more = json!({
         "tpdus": tpdus, "matched": matched, "unmatched": unmatched, "ambiguous": ambiguous,
-        "recut": recut, "beyond": beyond, "there": there, "back": back,
+        "recut": recut, "beyond": beyond, "crowded": crowded, "there": there, "back": back,
     });
     if let (Some(record), Value::Object(mut more)) = (record.as_object_mut(), more) {
         record.append(&mut more);

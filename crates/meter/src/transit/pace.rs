@@ -1,0 +1,158 @@
+//! How far each tap has come, and which is to go on.
+//!
+//! A tap's age is the time by its clock, but that no step of it counts for less than nothing nor for more
+//! than a second: it grows evenly however its clock is set. What was seen at both taps tells how far
+//! they have come together, at the ages at which it passed each: whatever passed one of them before
+//! that, and is not late, has passed the other.
+//!
+//! Taps are read in the order of their clocks. Where the clocks turn out to be apart (so much of one tap
+//! matches nothing that the other has shown), the other is read, and from the next match on they are
+//! read as far apart as that was.
+
+use super::Tap;
+use wire::time::Instant;
+
+/// No step of a clock, and no pair, counts for more.
+const STEP_NS: u64 = 1_000_000_000;
+
+/// How far both taps have come.
+#[derive(Clone, Debug)]
+pub(super) struct Pace {
+    last: [Option<Instant>; 2],
+    ages_ns: [u64; 2],
+    together_ns: [u64; 2],
+    /// TPDUs of each tap since the last pair.
+    alone: [usize; 2],
+    /// After so many the other tap is read.
+    patience: usize,
+    has_paired: bool,
+    /// By how much stamps of the far tap are greater, as they are read.
+    apart_ns: i64,
+}
+
+impl Pace {
+    /// At the beginning; after so many TPDUs without a pair the other tap is read.
+    pub(super) fn new(patience: usize) -> Self {
+        Self {
+            last: [None; 2],
+            ages_ns: [0; 2],
+            together_ns: [0; 2],
+            alone: [0; 2],
+            patience,
+            has_paired: false,
+            apart_ns: 0,
+        }
+    }
+
+    /// Takes the stamps of the far tap for so much greater from the beginning.
+    pub(super) fn set_apart(&mut self, nanos: i64) {
+        self.apart_ns = nanos;
+    }
+
+    /// Takes notice of a frame.
+    #[inline]
+    pub(super) fn pass(&mut self, tap: Tap, at: Instant) {
+        let last = self.last[tap as usize].replace(at).unwrap_or(at);
+        self.ages_ns[tap as usize] += at.nanos_since(last).min(STEP_NS);
+    }
+
+    /// The age of a tap.
+    pub(super) const fn age(&self, tap: Tap) -> Instant {
+        Instant::from_nanos(self.ages_ns[tap as usize])
+    }
+
+    /// The age up to which a tap has come together with the other.
+    pub(super) const fn together(&self, tap: Tap) -> Instant {
+        Instant::from_nanos(self.together_ns[tap as usize])
+    }
+
+    /// Takes notice of a TPDU that has no pair yet.
+    #[inline]
+    pub(super) fn note_alone(&mut self, tap: Tap) {
+        self.alone[tap as usize] += 1;
+    }
+
+    /// Takes notice of the one copy of a TPDU at both taps, which passed them at these ages.
+    pub(super) fn note_pair(&mut self, ages: [Instant; 2], difference_ns: i64) {
+        if self.alone.iter().any(|alone| *alone >= self.patience) {
+            self.apart_ns = difference_ns;
+        }
+        (self.alone, self.has_paired) = ([0; 2], true);
+        // A copy may have been taken for another; so no pair alone moves much.
+        for (together, age) in self.together_ns.iter_mut().zip(ages) {
+            let (least, most) = (together.saturating_sub(STEP_NS), *together + STEP_NS);
+            *together = age.as_nanos().clamp(least, most);
+        }
+    }
+
+    /// The tap whose next frame is wanted.
+    pub(super) fn turn(&self) -> Tap {
+        let [Some(near), Some(far)] = self.last else {
+            return if self.last[0].is_none() { Tap::Near } else { Tap::Far };
+        };
+        let near = i128::from(near.as_nanos()) + i128::from(self.apart_ns);
+        let behind = if near <= i128::from(far.as_nanos()) { Tap::Near } else { Tap::Far };
+        let is_long = |tap: Tap| self.alone[tap as usize] >= self.patience;
+        let other = behind.other();
+        if self.has_paired && is_long(behind) && !is_long(other) { other } else { behind }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Tap::{Far, Near};
+
+    fn at(seconds: u64) -> Instant {
+        Instant::from_nanos(seconds * STEP_NS)
+    }
+
+    #[test]
+    fn the_older_tap_is_read_and_the_other_once_nothing_matches() {
+        let mut pace = Pace::new(3);
+        assert_eq!(pace.turn(), Near);
+        pace.pass(Near, at(10));
+        assert_eq!(pace.turn(), Far);
+        pace.pass(Far, at(12));
+        assert_eq!(pace.turn(), Near);
+        (0..9).for_each(|_| pace.note_alone(Near));
+        assert_eq!(pace.turn(), Near, "the far tap may have been opened later");
+        pace.note_pair([at(1), at(1)], 2);
+        // The far clock is set an hour ahead.
+        pace.pass(Far, at(3_612));
+        (0..2).for_each(|_| pace.note_alone(Near));
+        assert_eq!(pace.turn(), Near);
+        pace.note_alone(Near);
+        assert_eq!(pace.turn(), Far);
+        pace.note_pair([at(1), at(1)], 3_600_000_000_000);
+        pace.pass(Near, at(12));
+        assert_eq!(pace.turn(), Near, "equal");
+        pace.pass(Near, at(13));
+        assert_eq!(pace.turn(), Far, "13 and 3,600 come after 3,612");
+    }
+
+    #[test]
+    fn where_neither_matches_the_order_of_clocks_holds_again() {
+        let mut pace = Pace::new(2);
+        pace.note_pair([at(0), at(0)], 0);
+        pace.pass(Near, at(10));
+        pace.pass(Far, at(500));
+        (0..2).for_each(|_| pace.note_alone(Near));
+        assert_eq!(pace.turn(), Far);
+        (0..2).for_each(|_| pace.note_alone(Far));
+        assert_eq!(pace.turn(), Near);
+    }
+
+    #[test]
+    fn an_age_never_shrinks_and_no_step_counts_for_more_than_a_second() {
+        let mut pace = Pace::new(2);
+        for seconds in [100, 5_000, 3, 4] {
+            pace.pass(Near, at(seconds));
+        }
+        assert_eq!(pace.age(Near), at(2));
+        pace.note_pair([at(2), at(50)], 0);
+        assert_eq!([pace.together(Near), pace.together(Far)], [at(1), at(1)]);
+        pace.note_pair([at(0), at(50)], 0);
+        assert_eq!([pace.together(Near), pace.together(Far)], [at(0), at(2)]);
+    }
+}
