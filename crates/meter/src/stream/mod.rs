@@ -27,7 +27,7 @@ use hashbrown::HashTable;
 pub(crate) use located::{Located, Sight as LocatedSight};
 pub(crate) use plain::Plain;
 use plain::Remembered;
-use times::Handshake;
+use times::{Handshake, Opening};
 use wire::addr::Socket;
 use wire::dissect::Piece;
 use wire::tcp::Flags;
@@ -41,10 +41,9 @@ const HELD_OCTETS: isize = 16 << 20;
 #[derive(Clone, Copy, Debug)]
 struct Early {
     counts: Counts,
-    /// When the SYN was seen; the end of time where it was not, or more than once.
-    syn: Instant,
-    /// When the SYN that answers was seen; likewise.
-    answer: Instant,
+    syn: Opening,
+    /// The SYN that answers.
+    answer: Opening,
 }
 
 /// A TCP connection.
@@ -70,7 +69,8 @@ struct Flow {
 
 impl Flow {
     fn new(ends: [Socket; 2], number: u64) -> Self {
-        let early = Early { counts: Counts::default(), syn: Instant::MAX, answer: Instant::MAX };
+        let early =
+            Early { counts: Counts::default(), syn: Opening::Unseen, answer: Opening::Unseen };
         Self {
             ends,
             number,

@@ -10,6 +10,33 @@ use wire::addr::Socket;
 use wire::tcp::Flags;
 use wire::time::Instant;
 
+/// A segment that opens a stream. What answers one that was sent again answers nobody knows which, so that no time
+/// is taken (RFC 6298, 3, after Karn).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Opening {
+    Unseen,
+    Once(Instant),
+    Again,
+}
+
+impl Opening {
+    /// Takes notice that it was sent now.
+    const fn sent(self, at: Instant) -> Self {
+        match self {
+            Self::Unseen => Self::Once(at),
+            Self::Once(_) | Self::Again => Self::Again,
+        }
+    }
+
+    /// How many nanoseconds after it this is, if that can be told.
+    const fn nanos_to(self, at: Instant) -> Option<u64> {
+        match self {
+            Self::Once(since) => Some(at.nanos_since(since)),
+            Self::Unseen | Self::Again => None,
+        }
+    }
+}
+
 /// How long the opening of a stream took.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Handshake {
@@ -64,22 +91,18 @@ impl Flow {
     /// Takes notice of the three segments with which it opens; this one is of one end.
     pub(super) fn handshake(&mut self, at: Instant, way: usize, flags: Flags) {
         let Some(early) = &mut self.early else { return };
-        let first_or_never = |since: Instant| if since == Instant::MAX { at } else { Instant::MAX };
+        let Handshake { callee, caller, callee_end } = &mut self.handshake;
         match (flags.has(Flags::SYN), flags.has(Flags::ACK)) {
-            (true, false) => early.syn = first_or_never(early.syn),
+            (true, false) => early.syn = early.syn.sent(at),
             (true, true) => {
-                if early.syn != Instant::MAX && self.handshake.callee.is_none() {
-                    self.handshake.callee = Some(at.nanos_since(early.syn));
+                *callee = callee.or(early.syn.nanos_to(at));
+                if early.answer == Opening::Unseen {
+                    *callee_end = way as u8;
                 }
-                if early.answer == Instant::MAX {
-                    self.handshake.callee_end = way as u8;
-                }
-                early.answer = first_or_never(early.answer);
+                early.answer = early.answer.sent(at);
             }
-            (false, true) if early.answer != Instant::MAX && self.handshake.caller.is_none() => {
-                self.handshake.caller = Some(at.nanos_since(early.answer));
-            }
-            (false, _) => {}
+            (false, true) => *caller = caller.or(early.answer.nanos_to(at)),
+            (false, false) => {}
         }
     }
 

@@ -350,8 +350,15 @@ fn a_handshake_is_timed_from_a_syn_that_was_seen() {
     let (syn, answer, ack) = ((THERE, SYN, 999), (BACK, SYN | ACK, 0), (THERE, ACK, 1_000));
     assert_eq!(handshakes(&[syn, answer, ack]), (Some(20), Some(20)));
     assert_eq!(handshakes(&[answer, ack]), (None, Some(20)));
-    // Which of two SYNs was answered cannot be told.
-    assert_eq!(handshakes(&[syn, syn, answer, ack]), (None, Some(20)));
+    // Which of several SYNs was answered cannot be told, however many there were; nor which answer was acknowledged.
+    for times in 2..=5 {
+        let opening = [vec![syn; times], vec![answer, ack]].concat();
+        assert_eq!(handshakes(&opening), (None, Some(20)), "{times} times");
+        let opening = [vec![syn], vec![answer; times], vec![ack]].concat();
+        assert_eq!(handshakes(&opening), (Some(20), None), "{times} times");
+    }
+    // The one SYN was answered before it was sent again.
+    assert_eq!(handshakes(&[syn, answer, syn, answer, ack]), (Some(20), None));
 }
 
 #[test]
