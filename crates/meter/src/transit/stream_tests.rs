@@ -8,13 +8,13 @@ use wire::tcp;
 use wire::tcp::Flags;
 
 /// A TPKT with a DT of class 0 that ends its TSDU: 7 octets of headers, then this user data.
-fn packet(data: &[u8]) -> Vec<u8> {
+pub(super) fn packet(data: &[u8]) -> Vec<u8> {
     [&[3, 0, 0, 7 + data.len() as u8, 2, 0xF0, 0x80][..], data].concat()
 }
 
 /// A segment of the stream from host to host, which stand for their addresses.
 #[derive(Clone)]
-struct Sent {
+pub(super) struct Sent {
     from: u8,
     to: u8,
     sequence: u32,
@@ -24,7 +24,7 @@ struct Sent {
 
 impl Sent {
     /// The frame; each has an identification of its own, or it would be the copy of a mirror port.
-    fn frame(&self, identification: u16) -> Vec<u8> {
+    pub(super) fn frame(&self, identification: u16) -> Vec<u8> {
         let port = |host: u8| if host == 2 { 102 } else { 1_024 };
         let (ports, numbers) =
             ([self.from, self.to].map(port), [self.sequence, self.acknowledgement]);
@@ -34,7 +34,7 @@ impl Sent {
 }
 
 /// From the caller, host 1, to host 2, port 102.
-fn there(sequence: u32, data: Vec<u8>) -> Sent {
+pub(super) fn there(sequence: u32, data: Vec<u8>) -> Sent {
     Sent { from: 1, to: 2, sequence, acknowledgement: 1, data }
 }
 
@@ -199,6 +199,33 @@ fn a_gap_that_is_never_filled_leaves_what_follows_to_be_matched() {
         seen.extend([(Near, 10_200, one(1)), (Near, 10_400, one(2)), (Far, 10_500, one(2))]);
         let matching = found(Stamps::TwoClocks, &seen).matching;
         assert_eq!((matching.matched, matching.unmatched), (2, [1, 0]), "{matching:?}");
+    }
+}
+
+#[test]
+fn taps_that_cut_frames_or_have_another_link_below_know_the_same_packets() {
+    // Links of Ethernet, 14 octets, and of IP alone (LINKTYPE_RAW, 101).
+    let links = [(Link::Ethernet, 0), (Link::Other(101), 14)];
+    for (far, skipped) in links {
+        for kept in [usize::MAX, 54 + 7] {
+            let mut transit = Transit::new(Stamps::TwoClocks, Limits::USUAL);
+            let mut next = u32::MAX - 900;
+            for number in 0..20_u16 {
+                let sent = there(next, packet(&vec![7; 90 + usize::from(number)]));
+                next = next.wrapping_add(sent.data.len() as u32);
+                let (at, frame) =
+                    (Instant::from_nanos(1_000 * u64::from(number)), sent.frame(number));
+                transit.observe(Near, at, Link::Ethernet, &frame, frame.len());
+                // Not captured at the far tap.
+                if number != 9 {
+                    let octets = &frame[skipped..frame.len().min(kept)];
+                    transit.observe(Far, at, far, octets, frame.len() - skipped);
+                }
+            }
+            let matching = transit.finish().matching;
+            let Matching { tpdus, matched, unmatched, .. } = matching;
+            assert_eq!((tpdus, matched, unmatched), ([20, 19], 19, [1, 0]), "{far:?} {kept}");
+        }
     }
 }
 

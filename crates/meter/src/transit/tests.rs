@@ -181,6 +181,23 @@ fn a_frame_that_one_tap_cut_is_the_same_frame() {
 }
 
 #[test]
+fn a_link_that_does_not_tell_both_stations_knows_no_frame_again() {
+    let whole = frame(1, 2, 0);
+    // LINKTYPE_LINUX_SLL, 113: for this host, of Ethernet, with a sender of six octets, 802.2 above.
+    let mut cooked = vec![0, 0, 0, 1, 0, 6];
+    cooked.extend(Mac::local(1).0);
+    cooked.extend([0, 0, 0, 4]);
+    cooked.extend(&whole[14..24]);
+    for (link, octets, pairs) in [(Link::Ethernet, &whole, 1), (Link::Other(113), &cooked, 0)] {
+        let mut transit = Transit::new(Stamps::TwoClocks, Limits::USUAL);
+        transit.observe(Near, Instant::ZERO, Link::Ethernet, &whole, whole.len());
+        transit.observe(Far, Instant::ZERO, link, octets, octets.len());
+        let Matching { tpdus, matched, unmatched, .. } = transit.finish().matching;
+        assert_eq!((tpdus, matched, unmatched), ([1, 1], pairs, [1 - pairs; 2]), "{link:?}");
+    }
+}
+
+#[test]
 fn a_host_that_only_sends_is_placed_by_whom_it_sends_to() {
     let clocks = found(&[
         (1, 2, 0, Some(10_000), Some(10_100)),
@@ -298,6 +315,27 @@ fn a_tap_that_is_opened_late_or_misses_frames_is_known_again() {
     let [there, _] = clocks.unwrap().ways;
     assert_eq!(there.unwrap().most_ns, 100);
     assert!(there.unwrap().count >= 20, "{matching:?}");
+}
+
+#[test]
+fn a_number_that_comes_back_later_is_another_tpdu_by_two_clocks_too() {
+    // DT 0 every 5 s and nine more DTs a second; the third DT 0 is lost between the taps. It is alone, and all
+    // others are matched: nothing was heard of each for two seconds when the next comes.
+    let mut transit = Transit::new(Stamps::TwoClocks, Limits::USUAL);
+    for turn in 0..250_u64 {
+        let number = if turn % 50 == 0 { 0 } else { 1 + (turn % 50) as u8 };
+        let frame = frame(1, 2, number);
+        for (tap, later) in [(Near, 0), (Far, 300_000)] {
+            if (tap, turn) != (Far, 100) {
+                let at = Instant::from_nanos(turn * 100_000_000 + later);
+                transit.observe(tap, at, Link::Ethernet, &frame, 60);
+            }
+        }
+    }
+    let Found { matching, clocks } = transit.finish();
+    let Matching { matched, unmatched, ambiguous, .. } = matching;
+    assert_eq!((matched, unmatched, ambiguous), (249, [1, 0], [0, 0]));
+    assert_eq!(clocks.unwrap().ways[0].unwrap().most_ns, 0);
 }
 
 #[test]
