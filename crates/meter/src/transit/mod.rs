@@ -13,7 +13,7 @@
 //!
 //! With two clocks nobody knows in advance how far they are apart, and one may be set meanwhile. So what
 //! has come to both taps tells how far these have come (`pace`), by the age of each: a TPDU of which
-//! nothing was heard for two seconds of that is settled, and another of its name is not its copy.
+//! nothing was heard for a second of that is settled, and another of its name is not its copy.
 //! A number that comes back sooner is one, until nothing is heard of it or room is needed.
 //!
 //! What is found is the difference of two clocks' readings; [`clock`] makes transit of it. Where one
@@ -131,9 +131,15 @@ impl Transit {
         self.step_ns = self.step_ns.max(step_ns);
     }
 
-    /// Takes notice that the far clock seems to be so much ahead, for [`Self::turn`].
+    /// Takes notice that the far clock is so much ahead, for [`Self::turn`], so that what passed one tap before
+    /// the other was opened waits for nothing.
     pub fn clocks_are_apart(&mut self, nanos: i64) {
         self.pairing.pace.set_apart(nanos);
+    }
+
+    /// Takes notice that no frame comes from a tap any more.
+    pub fn end(&mut self, tap: Tap) {
+        self.pairing.pace.end(tap);
     }
 
     /// Of two clocks, the tap whose next frame is best looked at, if both have one: then the fewest TPDUs wait.
@@ -183,6 +189,7 @@ impl Transit {
     #[must_use]
     pub fn finish(self) -> Found {
         let Self { streams, mut known, mut pairing, step_ns, .. } = self;
+        pairing.pace.release();
         for (tap, mut streams) in [Tap::Near, Tap::Far].into_iter().zip(streams) {
             streams.finish(&mut |sight| known.in_stream(tap, &sight, &mut pairing));
         }

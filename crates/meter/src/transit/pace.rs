@@ -5,6 +5,9 @@
 //! they have come together, at the ages at which it passed each: whatever passed one of them before
 //! that, and is not late, has passed the other.
 //!
+//! Whatever passed one tap long before the other was opened waits for nothing, if the clocks are known to agree
+//! so far; and nothing new waits for a tap that is over.
+//!
 //! Taps are read in the order of their clocks. Where the clocks turn out to be apart (so much of one tap
 //! matches nothing that the other has shown), the other is read, and from the next match on they are
 //! read as far apart as that was.
@@ -18,7 +21,11 @@ const STEP_NS: u64 = 1_000_000_000;
 /// How far both taps have come.
 #[derive(Clone, Debug)]
 pub(super) struct Pace {
+    first: [Option<Instant>; 2],
     last: [Option<Instant>; 2],
+    is_over: [bool; 2],
+    /// Whether what passes a tap may have passed the other since that was opened.
+    is_within: [bool; 2],
     ages_ns: [u64; 2],
     together_ns: [u64; 2],
     /// TPDUs of each tap since the last pair.
@@ -28,31 +35,70 @@ pub(super) struct Pace {
     has_paired: bool,
     /// By how much stamps of the far tap are greater, as they are read.
     apart_ns: i64,
+    /// Whether that is known.
+    is_known: bool,
 }
 
 impl Pace {
     /// At the beginning; after so many TPDUs without a pair the other tap is read.
     pub(super) fn new(patience: usize) -> Self {
         Self {
+            first: [None; 2],
             last: [None; 2],
+            is_over: [false; 2],
+            is_within: [false; 2],
             ages_ns: [0; 2],
             together_ns: [0; 2],
             alone: [0; 2],
             patience,
             has_paired: false,
             apart_ns: 0,
+            is_known: false,
         }
     }
 
     /// Takes the stamps of the far tap for so much greater from the beginning.
     pub(super) fn set_apart(&mut self, nanos: i64) {
-        self.apart_ns = nanos;
+        (self.apart_ns, self.is_known) = (nanos, true);
+    }
+
+    /// Takes notice that no frame comes from a tap any more.
+    pub(super) fn end(&mut self, tap: Tap) {
+        self.is_over[tap as usize] = true;
+    }
+
+    /// Takes notice that what the taps held back comes now, in any order.
+    pub(super) fn release(&mut self) {
+        self.is_over = [false; 2];
+    }
+
+    /// Whether what was not seen at the other tap and passes this one now is not going to be: that one is over,
+    /// or was opened later by more than that.
+    #[inline]
+    pub(super) fn is_out_of_reach(&mut self, tap: Tap, at: Instant, longest_ns: u64) -> bool {
+        let other = tap.other() as usize;
+        if self.is_over[other] {
+            return true;
+        }
+        let Some(first) = self.first[other].filter(|_| self.is_known) else { return false };
+        if !self.is_within[tap as usize] {
+            let apart = i128::from(match tap {
+                Tap::Near => self.apart_ns,
+                Tap::Far => -self.apart_ns,
+            });
+            let latest = i128::from(at.as_nanos()) + apart + i128::from(longest_ns);
+            self.is_within[tap as usize] = latest >= i128::from(first.as_nanos());
+        }
+        !self.is_within[tap as usize]
     }
 
     /// Takes notice of a frame.
     #[inline]
     pub(super) fn pass(&mut self, tap: Tap, at: Instant) {
-        let last = self.last[tap as usize].replace(at).unwrap_or(at);
+        let last = self.last[tap as usize].replace(at).unwrap_or_else(|| {
+            self.first[tap as usize] = Some(at);
+            at
+        });
         self.ages_ns[tap as usize] += at.nanos_since(last).min(STEP_NS);
     }
 
@@ -61,9 +107,17 @@ impl Pace {
         Instant::from_nanos(self.ages_ns[tap as usize])
     }
 
-    /// The age up to which a tap has come together with the other.
-    pub(super) const fn together(&self, tap: Tap) -> Instant {
-        Instant::from_nanos(self.together_ns[tap as usize])
+    /// The age up to which a tap has come together with the other. One that is over goes along with the other.
+    pub(super) fn together(&self, tap: Tap) -> Instant {
+        let (this, other) = (tap as usize, tap.other() as usize);
+        let together_ns = if self.is_over[other] {
+            self.ages_ns[this]
+        } else if self.is_over[this] {
+            self.together_ns[this] + self.ages_ns[other].saturating_sub(self.together_ns[other])
+        } else {
+            self.together_ns[this]
+        };
+        Instant::from_nanos(together_ns)
     }
 
     /// Takes notice of a TPDU that has no pair yet.
@@ -141,6 +195,32 @@ mod tests {
         assert_eq!(pace.turn(), Far);
         (0..2).for_each(|_| pace.note_alone(Far));
         assert_eq!(pace.turn(), Near);
+    }
+
+    #[test]
+    fn what_passed_before_the_other_tap_was_opened_or_once_it_is_over_is_out_of_reach() {
+        let mut pace = Pace::new(2);
+        pace.pass(Near, at(100));
+        pace.pass(Far, at(7_300));
+        assert!(!pace.is_out_of_reach(Near, at(100), STEP_NS), "nobody knows how the clocks stand");
+        // Two hours ahead, so that the far tap was opened with the near one.
+        pace.set_apart(7_200_000_000_000);
+        let early = [98, 99].map(|seconds| pace.is_out_of_reach(Near, at(seconds), STEP_NS));
+        assert_eq!(early, [true, false]);
+        assert!(!pace.is_out_of_reach(Near, at(3), STEP_NS), "its clock was set since");
+        let early = [7_298, 7_299].map(|seconds| pace.is_out_of_reach(Far, at(seconds), STEP_NS));
+        assert_eq!(early, [true, false]);
+        pace.note_pair([at(1), at(1)], 0);
+        pace.pass(Near, at(500));
+        pace.pass(Near, at(501));
+        assert_eq!([Near, Far].map(|tap| pace.together(tap)), [at(1), at(1)]);
+        pace.end(Far);
+        // The near tap is a second older than it was together with the other.
+        assert_eq!([Near, Far].map(|tap| pace.together(tap)), [at(2), at(2)]);
+        assert!(pace.is_out_of_reach(Near, at(500), STEP_NS));
+        assert!(!pace.is_out_of_reach(Far, at(7_500), STEP_NS));
+        pace.release();
+        assert!(!pace.is_out_of_reach(Near, at(500), STEP_NS));
     }
 
     #[test]

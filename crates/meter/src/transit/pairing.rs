@@ -12,7 +12,7 @@ use wire::time::{Instant, nanos};
 const SURE: i8 = 8;
 /// Of two clocks, what takes longer from tap to tap may be settled before it has come. The shorter this is, the
 /// sooner a number that comes back is known for another TPDU.
-const LONGEST: Duration = Duration::from_secs(2);
+const LONGEST: Duration = Duration::from_secs(1);
 
 /// How many TPDUs were matched, and why others were not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -86,13 +86,13 @@ impl Pairing {
     /// Takes notice of a copy of a TPDU between these ends.
     pub(super) fn tpdu(&mut self, tap: Tap, seen: Seen, (name, ends): (Name, [u32; 2])) {
         self.matching.tpdus[tap as usize] += 1;
-        self.pace.note_alone(tap);
         self.settle_due(seen.at);
         let mut found = self.window.find(name);
-        if found.is_none() && self.is_orphan(tap, ends) {
+        if found.is_none() && self.is_orphan(tap, seen.at, ends) {
             self.matching.unmatched[tap as usize] += 1;
             return;
         }
+        self.pace.note_alone(tap);
         while self.window.is_full() {
             let Some(oldest) = self.window.oldest() else { break };
             let [near, far] = self.window.at(oldest).counts;
@@ -181,10 +181,11 @@ impl Pairing {
         (self.matching, self.readings)
     }
 
-    /// Whether a TPDU that was not seen at the other tap comes to the one that its like pass last.
-    fn is_orphan(&mut self, tap: Tap, ends: [u32; 2]) -> bool {
+    /// Whether a TPDU that was not seen at the other tap is not going to be: by two clocks it is out of reach,
+    /// by one it comes to the tap that its like pass last.
+    fn is_orphan(&mut self, tap: Tap, at: Instant, ends: [u32; 2]) -> bool {
         if self.stamps == Stamps::TwoClocks {
-            return false;
+            return self.pace.is_out_of_reach(tap, at, nanos(LONGEST));
         }
         let Some(leaning) = self.leanings.get_mut(&ends) else { return false };
         let is_orphan = match tap {

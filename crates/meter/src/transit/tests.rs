@@ -320,7 +320,7 @@ fn a_tap_that_is_opened_late_or_misses_frames_is_known_again() {
 #[test]
 fn a_number_that_comes_back_later_is_another_tpdu_by_two_clocks_too() {
     // DT 0 every 5 s and nine more DTs a second; the third DT 0 is lost between the taps. It is alone, and all
-    // others are matched: nothing was heard of each for two seconds when the next comes.
+    // others are matched: nothing was heard of each for a second when the next comes.
     let mut transit = Transit::new(Stamps::TwoClocks, Limits::USUAL);
     for turn in 0..250_u64 {
         let number = if turn % 50 == 0 { 0 } else { 1 + (turn % 50) as u8 };

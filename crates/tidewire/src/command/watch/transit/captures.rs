@@ -7,53 +7,94 @@ use crate::exit::Failure;
 use crate::interrupt;
 use crate::output::Output;
 use core::time::Duration;
-use meter::transit::{Found, Limits, Matching, Stamps, Tap, Transit};
-use wire::time::{Instant, nanos};
+use meter::transit::clock::{Clocks, Course};
+use meter::transit::{Found, Limits, Stamps, Tap, Transit};
+use wire::time::{self, Instant};
 
-/// Clocks that seem to be no further apart are taken for clocks of one time.
-const ONE_TIME: Duration = Duration::from_secs(10);
+/// Clocks that are no further apart are taken for clocks of one time.
+const ONE_TIME: Duration = Duration::from_secs(1);
 
-/// Looks at both to their ends, and tells what came of it. Frames go by the time of their stamps. Where little
-/// comes of that, and the stamps of the first ones are far apart, the captures may have begun together by clocks
-/// of different times, and it is tried that way.
+/// By how much the far clock is ahead.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Apart {
+    /// Not at all, unless TPDUs say so.
+    Perhaps,
+    /// By so much.
+    By(i64),
+}
+
+/// What came of a pass over both.
+struct Passed {
+    taps: [Source; 2],
+    found: Found,
+    /// When the first frame of each was seen.
+    firsts: [Option<Instant>; 2],
+}
+
+/// Looks at both to their ends, and tells what came of it. Stamps are taken to be of one time, so that nothing waits
+/// for a tap that was not open yet. Where little comes of that it is tried without, and then as TPDUs say, or as
+/// if both captures had begun together.
 pub(super) fn run(
     watch: &Watch,
-    mut taps: [Source; 2],
+    taps: [Source; 2],
     output: &Output,
 ) -> Result<([Source; 2], Found), Failure> {
-    let (found, firsts) = pass(&mut taps, 0);
-    let Some(apart) = apart(firsts) else { return Ok((taps, found)) };
-    let is_good = 2 * found.matching.matched >= shorter(&found.matching);
-    let is_gone = [watch.source.read.first(), watch.far.as_ref()]
+    let can_reopen = [watch.source.read.first(), watch.far.as_ref()]
         .into_iter()
-        .any(|path| path.is_none_or(|path| path.as_os_str() == "-"));
-    if is_good || is_gone || taps.iter().any(|tap| tap.failure.is_some()) || interrupt::requested()
-    {
+        .all(|path| path.is_some_and(|path| path.as_os_str() != "-"));
+    if !can_reopen {
+        let Passed { taps, found, .. } = pass(taps, Apart::Perhaps);
         return Ok((taps, found));
     }
-    let mut again = open(watch, output)?;
-    let (other, _) = pass(&mut again, apart);
-    let is_better = other.matching.matched > found.matching.matched;
-    Ok(if is_better { (again, other) } else { (taps, found) })
+    let mut best = pass(taps, Apart::By(0));
+    let mut tried = vec![Apart::By(0)];
+    while let Some(apart) = next(&best, &tried) {
+        let other = pass(open(watch, output)?, apart);
+        tried.push(apart);
+        if rank(&other.found) > rank(&best.found) {
+            best = other;
+        }
+    }
+    Ok((best.taps, best.found))
 }
 
-/// TPDUs of the tap that saw fewer.
-fn shorter(matching: &Matching) -> u64 {
-    let [near, far] = matching.tpdus;
-    near.min(far)
+/// What is to be tried next, if anything is.
+fn next(best: &Passed, tried: &[Apart]) -> Option<Apart> {
+    let Passed { taps, found, firsts } = best;
+    if taps.iter().any(|tap| tap.failure.is_some()) || interrupt::requested() || tried.len() > 2 {
+        return None;
+    }
+    let is_new = |apart: &Apart| match *apart {
+        Apart::Perhaps => !tried.contains(apart),
+        Apart::By(nanos) => tried.iter().all(|tried| match tried {
+            Apart::Perhaps => true,
+            Apart::By(tried) => tried.abs_diff(nanos) > time::nanos(ONE_TIME),
+        }),
+    };
+    let offset = found.clocks.as_ref().and_then(|clocks| clocks.offset_ns);
+    let by_tpdus = offset.map(|offset| Apart::By(offset.value as i64)).filter(is_new);
+    let [near, far] = found.matching.tpdus;
+    if 2 * found.matching.matched >= near.min(far) {
+        return by_tpdus;
+    }
+    let first = |tap: usize| firsts[tap].map(|at| i128::from(at.as_nanos()));
+    let together = || i64::try_from(first(1)? - first(0)?).ok().map(Apart::By).filter(is_new);
+    let any = Some(Apart::Perhaps).filter(is_new);
+    any.or(by_tpdus).or_else(together)
 }
 
-/// By how much the far clock is ahead if both captures began together, where that is much.
-fn apart([near, far]: [Option<Instant>; 2]) -> Option<i64> {
-    let [near, far] = [near?, far?].map(|at| i128::from(at.as_nanos()));
-    let apart = i64::try_from(far - near).ok()?;
-    (apart.unsigned_abs() > nanos(ONE_TIME)).then_some(apart)
+/// What is the better of two: transits are told, and of more TPDUs.
+fn rank(found: &Found) -> (bool, u64) {
+    let is_told = |clocks: &Clocks| !matches!(clocks.course, Course::Broken { .. });
+    (found.clocks.as_ref().is_some_and(is_told), found.matching.matched)
 }
 
-/// Looks at both, where the far clock is taken to be so much ahead; when the first frame of each was seen.
-fn pass(taps: &mut [Source; 2], apart: i64) -> (Found, [Option<Instant>; 2]) {
+/// Looks at both.
+fn pass(mut taps: [Source; 2], apart: Apart) -> Passed {
     let mut transit = Transit::new(Stamps::TwoClocks, Limits::USUAL);
-    transit.clocks_are_apart(apart);
+    if let Apart::By(nanos) = apart {
+        transit.clocks_are_apart(nanos);
+    }
     while !interrupt::requested() {
         let tap = match taps.each_ref().map(|source| source.is_over) {
             [false, false] => transit.turn(),
@@ -61,8 +102,13 @@ fn pass(taps: &mut [Source; 2], apart: i64) -> (Found, [Option<Instant>; 2]) {
             [true, false] => Tap::Far,
             [true, true] => break,
         };
-        taps[tap as usize].pass(tap, &mut transit);
+        let source = &mut taps[tap as usize];
+        source.pass(tap, &mut transit);
+        if source.is_over {
+            transit.end(tap);
+        }
     }
     let firsts = taps.each_ref().map(|source| source.first_at);
-    (told(taps, transit), firsts)
+    let found = told(&taps, transit);
+    Passed { taps, found, firsts }
 }
