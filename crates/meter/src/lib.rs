@@ -24,6 +24,7 @@ mod interval;
 pub mod measure;
 mod memo;
 pub mod metric;
+mod moment;
 mod nsdu;
 pub mod oddity;
 mod reassembly;

@@ -6,6 +6,7 @@
 
 use super::framer::{Found, Framer};
 use crate::measure::Times;
+use crate::moment::Moment;
 use crate::sight::Order;
 use std::collections::VecDeque;
 use wire::dissect::Piece;
@@ -55,24 +56,35 @@ struct Held {
     missing_octets: usize,
 }
 
-/// One direction.
-#[derive(Clone, Debug)]
-pub(super) struct Direction {
-    /// The number of the next octet; none before the first segment.
-    next: Option<u32>,
-    /// What its sender acknowledged of the other direction.
-    acknowledged: Option<u32>,
-    pub(super) framer: Framer,
-    prints: [(Print, Instant); REMEMBERED],
-    /// Which of the prints is replaced next.
-    oldest_print: u8,
-    /// The number whose ACK ends a round trip, and when it began.
-    trip: Option<(u32, Instant)>,
-    /// How long round trips of its octets took.
-    pub(super) round_trips: Times,
+/// What is held beyond gaps.
+#[derive(Clone, Debug, Default)]
+struct Beyond {
     /// In order of their numbers.
     held: VecDeque<Held>,
 }
+
+/// One direction.
+#[derive(Clone, Debug)]
+pub(super) struct Direction {
+    /// The number of the next octet, once a segment was seen.
+    next: u32,
+    has_next: bool,
+    /// What its sender acknowledged of the other direction, once it did.
+    acknowledged: u32,
+    has_acknowledged: bool,
+    pub(super) framer: Framer,
+    prints: [(Print, Moment); REMEMBERED],
+    /// Which of the prints is replaced next.
+    oldest_print: u8,
+    /// The number whose ACK ends a round trip, and when it began; never where none is under way.
+    trip: (u32, Moment),
+    /// How long round trips of its octets took.
+    pub(super) round_trips: Times,
+    /// None where nothing is held.
+    beyond: Option<Box<Beyond>>,
+}
+
+const NO_TRIP: (u32, Moment) = (0, Moment::NEVER);
 
 /// How far `number` lies ahead of `from`; less than zero where it lies behind.
 pub(super) const fn ahead(from: u32, number: u32) -> i32 {
@@ -83,23 +95,25 @@ impl Direction {
     /// A direction of which nothing was seen.
     pub(super) fn new() -> Self {
         Self {
-            next: None,
-            acknowledged: None,
+            next: 0,
+            has_next: false,
+            acknowledged: 0,
+            has_acknowledged: false,
             framer: Framer::new(),
-            prints: [(Print::default(), Instant::MAX); REMEMBERED],
+            prints: [(Print::default(), Moment::NEVER); REMEMBERED],
             oldest_print: 0,
-            trip: None,
+            trip: NO_TRIP,
             round_trips: Times::NONE,
-            held: VecDeque::new(),
+            beyond: None,
         }
     }
 
     /// Whether this SYN begins another connection than the one that is known.
     pub(super) fn is_begun_anew(&self, piece: &Piece<'_>) -> bool {
-        self.next.is_some_and(|next| {
+        self.next().is_some_and(|next| {
             let behind = next.wrapping_sub(piece.sequence.wrapping_add(1));
             // The same SYN again comes before much was sent.
-            behind > HELD_OCTETS as u32 || (behind > 0 && !self.held.is_empty())
+            behind > HELD_OCTETS as u32 || (behind > 0 && !self.holds_nothing())
         })
     }
 
@@ -117,14 +131,15 @@ impl Direction {
     #[inline]
     fn remember(&mut self, at: Instant, print: &Print) {
         let place = usize::from(self.oldest_print) % REMEMBERED;
-        self.prints[place] = (*print, at);
+        self.prints[place] = (*print, Moment::of(at));
         self.oldest_print = self.oldest_print.wrapping_add(1);
     }
 
     /// Whether a packet with this print passed a moment ago.
     fn has_print(&self, at: Instant, print: &Print) -> bool {
         self.prints.iter().any(|(known, since)| {
-            *known == *print && *since != Instant::MAX && at.nanos_since(*since) < COPY_NANOS
+            let is_of_late = |since| at.nanos_since(since) < COPY_NANOS;
+            *known == *print && since.get().is_some_and(is_of_late)
         })
     }
 
@@ -132,7 +147,7 @@ impl Direction {
     /// packets and nothing held. Says whether it is one; if not, nothing has happened.
     #[inline]
     pub(super) fn take_in_turn(&mut self, at: Instant, print: &Print) -> bool {
-        let Some(next) = self.next else { return false };
+        let Some(next) = self.next() else { return false };
         let Print { sequence, octets, acknowledgement, .. } = *print;
         // What comes next with data is no copy, which would lie behind what it is a copy of; and what
         // lies one behind without data keeps alive.
@@ -148,8 +163,8 @@ impl Direction {
         self.note_acknowledgement(acknowledgement);
         if octets > 0 {
             let end = next.wrapping_add(octets);
-            self.next = Some(end);
-            self.trip.get_or_insert((end, at));
+            self.next = end;
+            self.begin_trip(end, at);
         }
         true
     }
@@ -162,24 +177,33 @@ impl Direction {
     }
 
     fn note_acknowledgement(&mut self, number: u32) {
-        if self.acknowledged.is_none_or(|known| ahead(known, number) > 0) {
-            self.acknowledged = Some(number);
+        if !self.has_acknowledged || ahead(self.acknowledged, number) > 0 {
+            (self.acknowledged, self.has_acknowledged) = (number, true);
+        }
+    }
+
+    /// Measures how long it takes until octets up to this number are acknowledged, unless others are measured.
+    #[inline]
+    fn begin_trip(&mut self, edge: u32, at: Instant) {
+        if self.trip.1 == Moment::NEVER {
+            self.trip = (edge, Moment::of(at));
         }
     }
 
     /// What its sender acknowledged of the other direction.
-    pub(super) const fn acknowledged(&self) -> Option<u32> {
-        self.acknowledged
+    pub(super) fn acknowledged(&self) -> Option<u32> {
+        self.has_acknowledged.then_some(self.acknowledged)
     }
 
     /// Takes notice that its receiver acknowledged octets; how many nanoseconds after they passed,
     /// where that is measured.
     pub(super) fn is_acknowledged(&mut self, at: Instant, number: u32) -> Option<u64> {
-        let (edge, since) = self.trip?;
+        let (edge, since) = self.trip;
+        let since = since.get()?;
         if ahead(edge, number) < 0 {
             return None;
         }
-        self.trip = None;
+        self.trip = NO_TRIP;
         let nanos = at.nanos_since(since);
         self.round_trips.note_next(nanos);
         Some(nanos)
@@ -188,7 +212,7 @@ impl Direction {
     /// What a segment is beside what went before.
     pub(super) fn order(&self, piece: &Piece<'_>) -> Order {
         let octets = (piece.octets.len() + piece.missing_octets) as u32;
-        let Some(next) = self.next else { return Order::Next };
+        let Some(next) = self.next() else { return Order::Next };
         let before = ahead(next, piece.sequence);
         let is_silent = !piece.flags.has(Flags::SYN)
             && !piece.flags.has(Flags::FIN)
@@ -203,14 +227,14 @@ impl Direction {
         match (before, end) {
             (0.., _) if before > 0 => Order::Ahead,
             (_, ..=0) => Order::Again,
-            _ if !self.held.is_empty() => Order::Late,
+            _ if !self.holds_nothing() => Order::Late,
             _ => Order::Next,
         }
     }
 
     /// Notes that octets of a segment were sent before, so that no round trip is taken of them.
     pub(super) const fn forget_trip(&mut self) {
-        self.trip = None;
+        self.trip = NO_TRIP;
     }
 
     /// Takes the octets of a segment, and hands on what is in order; how many more octets are held
@@ -227,14 +251,15 @@ impl Direction {
         let syn = u32::from(piece.flags.has(Flags::SYN));
         let sequence = piece.sequence.wrapping_add(syn);
         let octets = (piece.octets.len() + piece.missing_octets) as u32;
-        let next = *self.next.get_or_insert(sequence);
+        let next = self.next().unwrap_or(sequence);
+        self.set_next(next);
         if octets > 0 {
             let gap = ahead(next, sequence);
             if gap <= 0 {
                 let seen = gap.unsigned_abs() as usize;
                 self.deliver(piece.octets, piece.missing_octets, seen, context, found);
-                if gap == 0 && self.trip.is_none() {
-                    self.trip = Some((sequence.wrapping_add(octets), at));
+                if gap == 0 {
+                    self.begin_trip(sequence.wrapping_add(octets), at);
                 }
             } else {
                 self.hold(sequence, piece);
@@ -245,7 +270,7 @@ impl Direction {
             }
             self.release(context, found);
         }
-        while self.held_octets() > HELD_OCTETS || self.held.len() > HELD_SEGMENTS {
+        while self.held_octets() > HELD_OCTETS || self.held().count() > HELD_SEGMENTS {
             self.give_up(context, found);
         }
         self.held_octets().cast_signed() - before.cast_signed()
@@ -258,11 +283,11 @@ impl Direction {
         context: (bool, bool),
         found: &mut dyn FnMut(Found<'_>),
     ) -> isize {
-        if self.held.is_empty() {
+        if self.holds_nothing() {
             return 0;
         }
         let before = self.held_octets();
-        while self.next.is_some_and(|next| ahead(next, number) > 0) && !self.held.is_empty() {
+        while self.next().is_some_and(|next| ahead(next, number) > 0) && !self.holds_nothing() {
             self.give_up(context, found);
         }
         self.held_octets().cast_signed() - before.cast_signed()
@@ -275,25 +300,34 @@ impl Direction {
         found: &mut dyn FnMut(Found<'_>),
     ) -> isize {
         let before = self.held_octets();
-        while !self.held.is_empty() {
+        while !self.holds_nothing() {
             self.give_up(context, found);
         }
         -before.cast_signed()
     }
 
     /// The number of the octet that comes next; none before the first segment.
-    pub(super) const fn next(&self) -> Option<u32> {
-        self.next
+    #[inline]
+    pub(super) fn next(&self) -> Option<u32> {
+        self.has_next.then_some(self.next)
+    }
+
+    const fn set_next(&mut self, next: u32) {
+        (self.next, self.has_next) = (next, true);
     }
 
     /// Whether nothing is held.
     pub(super) fn holds_nothing(&self) -> bool {
-        self.held.is_empty()
+        self.beyond.is_none()
+    }
+
+    fn held(&self) -> impl Iterator<Item = &Held> {
+        self.beyond.iter().flat_map(|beyond| &beyond.held)
     }
 
     /// Octets that are held.
     pub(super) fn held_octets(&self) -> usize {
-        self.held.iter().map(|held| held.octets.len()).sum()
+        self.held().map(|held| held.octets.len()).sum()
     }
 
     /// Hands on octets of which the first `seen` went by before.
@@ -313,37 +347,40 @@ impl Direction {
         self.framer.push(new, context, found);
         let missing = total - seen - new.len();
         self.framer.skip(missing, found);
-        let next = self.next.get_or_insert(0);
-        *next = next.wrapping_add((total - seen) as u32);
+        self.set_next(self.next.wrapping_add((total - seen) as u32));
     }
 
     fn hold(&mut self, sequence: u32, piece: &Piece<'_>) {
-        let place = self.held.partition_point(|held| ahead(held.sequence, sequence) > 0);
-        let is_known = self.held.get(place).is_some_and(|held| {
+        let Beyond { held } = &mut **self.beyond.get_or_insert_default();
+        let place = held.partition_point(|held| ahead(held.sequence, sequence) > 0);
+        let is_known = held.get(place).is_some_and(|held| {
             held.sequence == sequence && held.octets.len() >= piece.octets.len()
         });
         if !is_known {
             let octets = piece.octets.into();
-            let held = Held { sequence, octets, missing_octets: piece.missing_octets };
-            self.held.insert(place, held);
+            held.insert(place, Held { sequence, octets, missing_octets: piece.missing_octets });
         }
     }
 
     /// Hands on what no gap separates any more.
     fn release(&mut self, context: (bool, bool), found: &mut dyn FnMut(Found<'_>)) {
-        let Some(mut next) = self.next else { return };
-        while let Some(held) = self.held.pop_front_if(|held| ahead(next, held.sequence) <= 0) {
+        let is_reached = |next: u32, held: &Held| ahead(next, held.sequence) <= 0;
+        while let Some(Beyond { held }) = self.beyond.as_deref_mut() {
+            let next = self.next;
+            let Some(held) = held.pop_front_if(|held| is_reached(next, held)) else { break };
             let seen = ahead(next, held.sequence).unsigned_abs() as usize;
             self.deliver(&held.octets, held.missing_octets, seen, context, found);
-            next = self.next.unwrap_or(next);
+        }
+        if self.held().next().is_none() {
+            self.beyond = None;
         }
     }
 
     /// Stops waiting for the octets before the first segment held.
     fn give_up(&mut self, context: (bool, bool), found: &mut dyn FnMut(Found<'_>)) {
-        let (Some(next), Some(first)) = (self.next, self.held.front()) else { return };
-        let gap = ahead(next, first.sequence).unsigned_abs() as usize;
-        self.next = Some(first.sequence);
+        let Some(sequence) = self.held().next().map(|held| held.sequence) else { return };
+        let gap = ahead(self.next, sequence).unsigned_abs() as usize;
+        self.next = sequence;
         self.framer.skip(gap, found);
         self.release(context, found);
     }

@@ -109,10 +109,8 @@ impl Flow {
         let Some(early) = self.early.take() else { return };
         sink.measures.streams.add(&early.counts);
         self.forget_round_trips();
-        for (between, span) in [
-            (Between::CalleeHandshake, self.handshake.callee),
-            (Between::CallerHandshake, self.handshake.caller),
-        ] {
+        let both = [Between::CalleeHandshake, Between::CallerHandshake];
+        for (between, span) in both.into_iter().zip(self.handshake.nanos()) {
             if let Some(span) = span {
                 sink.span(between, span);
             }

@@ -5,6 +5,7 @@
 
 use super::{Flow, Streams, party};
 use crate::measure::{Times, Waits};
+use crate::moment::Moment;
 use crate::track::{Carried, Party, Tracker};
 use wire::addr::Socket;
 use wire::tcp::Flags;
@@ -41,14 +42,20 @@ impl Opening {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Handshake {
     /// How many nanoseconds the callee took to answer, and the caller after that.
-    pub(super) callee: Option<u64>,
-    pub(super) caller: Option<u64>,
+    callee: Moment,
+    caller: Moment,
     /// Which end is the callee.
     callee_end: u8,
 }
 
 impl Handshake {
-    pub(super) const NONE: Self = Self { callee: None, caller: None, callee_end: 0 };
+    pub(super) const NONE: Self =
+        Self { callee: Moment::NEVER, caller: Moment::NEVER, callee_end: 0 };
+
+    /// How many nanoseconds the callee took to answer, and the caller after that; none where that was not seen.
+    pub(super) const fn nanos(&self) -> [Option<u64>; 2] {
+        [self.callee.nanos(), self.caller.nanos()]
+    }
 }
 
 /// What was added up and has not gone to hosts and connections.
@@ -63,7 +70,7 @@ pub(super) struct StreamTimes {
 impl StreamTimes {
     /// Of what each end sent.
     fn waits(&self) -> [Waits; 2] {
-        let Handshake { callee, caller, callee_end } = self.handshake;
+        let ([callee, caller], callee_end) = (self.handshake.nanos(), self.handshake.callee_end);
         [0, 1].map(|end: usize| {
             let one = |nanos: Option<u64>, is_of_end: bool| {
                 nanos.filter(|_| is_of_end).map_or_else(Times::default, Times::one)
@@ -91,17 +98,20 @@ impl Flow {
     /// Takes notice of the three segments with which it opens; this one is of one end.
     pub(super) fn handshake(&mut self, at: Instant, way: usize, flags: Flags) {
         let Some(early) = &mut self.early else { return };
-        let Handshake { callee, caller, callee_end } = &mut self.handshake;
+        let [callee, caller] = self.handshake.nanos();
+        let first = |known: Option<u64>, now: Option<u64>| {
+            known.or(now).map_or(Moment::NEVER, Moment::of_nanos)
+        };
         match (flags.has(Flags::SYN), flags.has(Flags::ACK)) {
             (true, false) => early.syn = early.syn.sent(at),
             (true, true) => {
-                *callee = callee.or(early.syn.nanos_to(at));
+                self.handshake.callee = first(callee, early.syn.nanos_to(at));
                 if early.answer == Opening::Unseen {
-                    *callee_end = way as u8;
+                    self.handshake.callee_end = way as u8;
                 }
                 early.answer = early.answer.sent(at);
             }
-            (false, true) => *caller = caller.or(early.answer.nanos_to(at)),
+            (false, true) => self.handshake.caller = first(caller, early.answer.nanos_to(at)),
             (false, false) => {}
         }
     }

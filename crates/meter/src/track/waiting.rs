@@ -3,6 +3,7 @@
 //! The first stands by itself, so that directions with one DT at a time need no more room. DTs
 //! beyond a limit are not measured.
 
+use crate::moment::Moment;
 use std::collections::VecDeque;
 use wire::time::Instant;
 use wire::tp::Format;
@@ -13,9 +14,8 @@ const MOST: usize = 1_024;
 /// DTs without an AK: the first of them. Those behind it are kept elsewhere.
 #[derive(Clone, Debug)]
 pub(super) struct Waiting {
-    /// Since when; the end of time where none waits. Its lower and upper half, so that what stands beside it may
-    /// stand closer.
-    since: [u32; 2],
+    /// Since when; none where none waits.
+    since: Moment,
     /// Its number, and whether there are any behind it: [`HAS_MORE`].
     number: u32,
 }
@@ -72,21 +72,11 @@ const fn is_ahead(format: Format, from: u32, number: u32) -> bool {
 }
 
 impl Waiting {
-    pub(super) const NONE: Self = Self { since: [u32::MAX; 2], number: 0 };
-
-    const fn since(&self) -> Instant {
-        let [lower, upper] = self.since;
-        Instant::from_nanos((upper as u64) << 32 | lower as u64)
-    }
-
-    const fn set_since(&mut self, since: Instant) {
-        let nanos = since.as_nanos();
-        self.since = [nanos as u32, (nanos >> 32) as u32];
-    }
+    pub(super) const NONE: Self = Self { since: Moment::NEVER, number: 0 };
 
     /// Whether none waits but perhaps behind the first.
     pub(super) fn is_empty(&self) -> bool {
-        self.since() == Instant::MAX
+        self.since == Moment::NEVER
     }
 
     const fn has_more(&self) -> bool {
@@ -104,7 +94,7 @@ impl Waiting {
     ) {
         if self.is_empty() && !self.has_more() {
             self.number = number;
-            self.set_since(at);
+            self.since = Moment::of(at);
             return;
         }
         more().push(format, (number, at), self.number & !HAS_MORE);
@@ -122,9 +112,11 @@ impl Waiting {
         mut waited: impl FnMut(u64),
     ) {
         let is_covered = |number: u32| !is_ahead(format, next, number);
-        if !self.is_empty() && is_covered(self.number & !HAS_MORE) {
-            waited(at.nanos_since(self.since()));
-            self.since = Self::NONE.since;
+        if let Some(since) = self.since.get()
+            && is_covered(self.number & !HAS_MORE)
+        {
+            waited(at.nanos_since(since));
+            self.since = Moment::NEVER;
         }
         let Some(more) = more.filter(|_| self.has_more()) else { return };
         more.take(at, is_covered, waited);
