@@ -44,7 +44,8 @@ pub struct Point {
     pub index: usize,
     /// What was set, by dotted path, in one spelling.
     pub settings: BTreeMap<String, String>,
-    /// The scenario with that set.
+    /// The scenario with that set. What varies is told by that of the first point alone, since there may
+    /// be as many values as points.
     pub scenario: Scenario,
 }
 
@@ -126,7 +127,10 @@ pub fn load_with(text: &str, file: &str, settings: &[Setting]) -> Result<Study, 
         let axis = axis_from_outside(setting, spans, &mut problems);
         axes.insert(setting.path.clone(), axis);
     }
-    let document = toml::Spanned::new(document.span(), DeValue::Table(document.into_inner()));
+    let (span, mut table) = (document.span(), document.into_inner());
+    // Each point begins with a copy of the document, and `vary` may hold as many values as there are points.
+    table.remove("vary");
+    let document = toml::Spanned::new(span, DeValue::Table(table));
     let points = points(&document, &axes, &mut problems);
     problems.sort_by_key(|problem| (problem.span.start, problem.span.end, problem.severity));
     problems.dedup();
@@ -368,10 +372,6 @@ fn points(
         problems.push(Problem::error(place, format!("more than {MOST_POINTS} points")));
         return Vec::new();
     };
-    let vary: BTreeMap<String, Vec<toml::Value>> = axes
-        .iter()
-        .map(|(path, axis)| (path.clone(), axis.values.iter().filter_map(simple).collect()))
-        .collect();
     let mut points = Vec::new();
     for index in 0..count {
         let mut tree = document.clone();
@@ -391,15 +391,17 @@ fn points(
         let scenario = parse::scenario(&tree, problems);
         if let Some(scenario) = scenario.filter(|_| problems.len() == before) {
             check::check(&scenario, &tree, problems);
-            points.push(Point {
-                index,
-                settings,
-                scenario: Scenario { vary: vary.clone(), ..scenario },
-            });
+            points.push(Point { index, settings, scenario });
         }
         if problems.iter().filter(|problem| problem.severity == Severity::Error).count() > 20 {
             break;
         }
+    }
+    if let Some(first) = points.first_mut() {
+        first.scenario.vary = axes
+            .iter()
+            .map(|(path, axis)| (path.clone(), axis.values.iter().filter_map(simple).collect()))
+            .collect();
     }
     points
 }
