@@ -139,21 +139,29 @@ impl core::error::Error for ScenarioError {}
 /// The candidate that was probably meant: the nearest one, if near enough.
 #[must_use]
 pub fn meant<'a>(written: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let written = letters(written);
+    let steps_to = |candidate: &'a str| {
+        let most = (candidate.chars().count() / 3).max(1);
+        let candidate = letters(candidate);
+        // What one word is longer by takes a step each: no need to look at a page that was written for a key.
+        let may_be_near = written.len().abs_diff(candidate.len()) <= most;
+        may_be_near.then(|| distance(&written, &candidate)).filter(|steps| *steps <= most)
+    };
     candidates
         .into_iter()
-        .map(|candidate| (distance(written, candidate), candidate))
-        .filter(|(steps, candidate)| *steps <= (candidate.chars().count() / 3).max(1))
+        .filter_map(|candidate| Some((steps_to(candidate)?, candidate)))
         .min()
         .map(|(_, candidate)| candidate)
 }
 
+/// A word as far as it matters what was meant: case and the choice of `-` or `_` count nothing.
+fn letters(word: &str) -> Vec<char> {
+    word.to_lowercase().chars().map(|c| if c == '_' { '-' } else { c }).collect()
+}
+
 /// Insertions, removals, replacements and swaps of neighbours between two words (optimal string
-/// alignment), where case and the choice of `-` or `_` count nothing.
-fn distance(one: &str, other: &str) -> usize {
-    let letters = |word: &str| -> Vec<char> {
-        word.to_lowercase().chars().map(|c| if c == '_' { '-' } else { c }).collect()
-    };
-    let (one, other) = (letters(one), letters(other));
+/// alignment).
+fn distance(one: &[char], other: &[char]) -> usize {
     let mut rows: [Vec<usize>; 3] = [Vec::new(), Vec::new(), (0..=other.len()).collect()];
     for (i, a) in one.iter().enumerate() {
         rows.rotate_left(1);
@@ -183,6 +191,11 @@ mod tests {
         assert_eq!(meant("mean_interval", keys), Some("mean-interval"));
         assert_eq!(meant("PERIOD", keys), Some("period"));
         assert_eq!(meant("colour", keys), None);
+        // "peer" may be a step away, "pattern" two.
+        assert_eq!(meant("peerx", keys), Some("peer"));
+        assert_eq!(meant("peerxx", keys), None);
+        assert_eq!(meant("patternxx", keys), Some("pattern"));
+        assert_eq!(meant(&"period".repeat(1_000), keys), None);
     }
 
     #[test]
@@ -190,8 +203,9 @@ mod tests {
         for (one, other, steps) in
             [("", "abc", 3), ("abc", "abc", 0), ("acb", "abc", 1), ("kitten", "sitting", 3)]
         {
-            assert_eq!(distance(one, other), steps, "{one} {other}");
-            assert_eq!(distance(other, one), steps, "{other} {one}");
+            let [here, there] = [letters(one), letters(other)];
+            assert_eq!(distance(&here, &there), steps, "{one} {other}");
+            assert_eq!(distance(&there, &here), steps, "{other} {one}");
         }
     }
 
