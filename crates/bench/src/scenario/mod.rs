@@ -25,7 +25,7 @@ pub use quantity::{Length, NotAQuantity, Rate, Share, Size, Span};
 pub use require::{NotARequirement, Relation, Requirement, Subject};
 pub use transport::{Acknowledge, Credit, Retransmit, Timer, Transport};
 pub(crate) use vary::not_toml;
-pub use vary::{Point, Setting, Study, Values, load, load_with};
+pub use vary::{Point, Setting, Study, Values, load, load_with, load_within};
 
 use core::time::Duration;
 use schemars::JsonSchema;

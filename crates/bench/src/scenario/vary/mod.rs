@@ -115,6 +115,20 @@ pub fn load(text: &str, file: &str) -> Result<Study, ScenarioError> {
 /// # Errors
 /// Everything that is wrong with it.
 pub fn load_with(text: &str, file: &str, settings: &[Setting]) -> Result<Study, ScenarioError> {
+    load_within(text, file, settings, MOST_POINTS)
+}
+
+/// Reads a scenario with some of its keys set from outside, which has no more than so many points: each
+/// takes the time and the memory of a scenario.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub fn load_within(
+    text: &str,
+    file: &str,
+    settings: &[Setting],
+    most_points: usize,
+) -> Result<Study, ScenarioError> {
     let mut source = Source::new(file, text);
     let added = append(&mut source, settings);
     let (document, faults) = DeTable::parse_recoverable(text);
@@ -122,16 +136,16 @@ pub fn load_with(text: &str, file: &str, settings: &[Setting]) -> Result<Study, 
     if !problems.is_empty() {
         return Err(ScenarioError { source, problems });
     }
-    let mut axes = axes_of(document.get_ref(), &mut problems);
+    let mut axes = axes_of(document.get_ref(), most_points, &mut problems);
     for (setting, spans) in settings.iter().zip(added) {
-        let axis = axis_from_outside(setting, spans, &mut problems);
+        let axis = axis_from_outside(setting, spans, most_points, &mut problems);
         axes.insert(setting.path.clone(), axis);
     }
     let (span, mut table) = (document.span(), document.into_inner());
     // Each point begins with a copy of the document, and `vary` may hold as many values as there are points.
     table.remove("vary");
     let document = toml::Spanned::new(span, DeValue::Table(table));
-    let points = points(&document, &axes, &mut problems);
+    let points = points(&document, &axes, most_points, &mut problems);
     problems.sort_by_key(|problem| (problem.span.start, problem.span.end, problem.severity));
     problems.dedup();
     if problems.iter().any(|problem| problem.severity == Severity::Error) || points.is_empty() {
@@ -207,7 +221,11 @@ impl Value<'_> {
 }
 
 /// Reads `vary` of the document.
-fn axes_of<'a>(document: &DeTable<'a>, problems: &mut Vec<Problem>) -> BTreeMap<String, Axis<'a>> {
+fn axes_of<'a>(
+    document: &DeTable<'a>,
+    most_points: usize,
+    problems: &mut Vec<Problem>,
+) -> BTreeMap<String, Axis<'a>> {
     let mut axes = BTreeMap::new();
     let Some(vary) = document.get("vary") else { return axes };
     let DeValue::Table(table) = vary.get_ref() else {
@@ -218,7 +236,7 @@ fn axes_of<'a>(document: &DeTable<'a>, problems: &mut Vec<Problem>) -> BTreeMap<
         let path = key.get_ref().clone().into_owned();
         let values = match value.get_ref() {
             DeValue::Array(items) => items.iter().cloned().map(Value::Placed).collect(),
-            DeValue::Table(_) => range_of(value, problems),
+            DeValue::Table(_) => range_of(value, most_points, problems),
             _ => {
                 let problem = Problem::error(value.span(), "expected a list of values or a range");
                 let help = "write { from = \"0 %\", to = \"70 %\", step = \"5 %\" }";
@@ -238,7 +256,11 @@ fn axes_of<'a>(document: &DeTable<'a>, problems: &mut Vec<Problem>) -> BTreeMap<
     axes
 }
 
-fn range_of<'a>(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Vec<Value<'a>> {
+fn range_of<'a>(
+    value: &Placed<'_>,
+    most_points: usize,
+    problems: &mut Vec<Problem>,
+) -> Vec<Value<'a>> {
     let Some(mut fields) = Fields::of(value, problems) else { return Vec::new() };
     let mut ends = Vec::new();
     for key in ["from", "to", "step"] {
@@ -249,7 +271,7 @@ fn range_of<'a>(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Vec<Value<'a
     }
     fields.finish(problems);
     match <[(String, Range<usize>); 3]>::try_from(ends) {
-        Ok(ends) => steps(&ends, problems),
+        Ok(ends) => steps(&ends, most_points, problems),
         Err(_) => Vec::new(),
     }
 }
@@ -258,6 +280,7 @@ fn range_of<'a>(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Vec<Value<'a
 fn axis_from_outside<'a>(
     setting: &Setting,
     mut places: Vec<Range<usize>>,
+    most_points: usize,
     problems: &mut Vec<Problem>,
 ) -> Axis<'a> {
     let key = places.remove(0);
@@ -268,7 +291,7 @@ fn axis_from_outside<'a>(
         Values::Range { from, to, step } => {
             let texts = [from, to, step].into_iter().cloned().zip(places);
             match <[(String, Range<usize>); 3]>::try_from(texts.collect::<Vec<_>>()) {
-                Ok(ends) => steps(&ends, problems),
+                Ok(ends) => steps(&ends, most_points, problems),
                 Err(_) => Vec::new(),
             }
         }
@@ -280,7 +303,11 @@ fn axis_from_outside<'a>(
 }
 
 /// All values of a range: from, to and step with their places, in numbers of one unit.
-fn steps<'a>(ends: &[(String, Range<usize>); 3], problems: &mut Vec<Problem>) -> Vec<Value<'a>> {
+fn steps<'a>(
+    ends: &[(String, Range<usize>); 3],
+    most_points: usize,
+    problems: &mut Vec<Problem>,
+) -> Vec<Value<'a>> {
     let [(from, place), (to, to_place), (step, step_place)] = ends;
     let mut fail = |place: &Range<usize>, message: String| {
         problems.push(Problem::error(place.clone(), message));
@@ -303,8 +330,8 @@ fn steps<'a>(ends: &[(String, Range<usize>); 3], problems: &mut Vec<Problem>) ->
     if each == 0 || low > high {
         return fail(step_place, "a range climbs from `from` to `to`".to_owned());
     }
-    if (high - low) / each >= MOST_POINTS as u128 {
-        return fail(step_place, format!("more than {MOST_POINTS} steps"));
+    if (high - low) / each >= most_points as u128 {
+        return fail(step_place, format!("more than {most_points} steps"));
     }
     (0..=(high - low) / each)
         .map(|index| {
@@ -362,14 +389,15 @@ fn spelled(text: &str) -> String {
 fn points(
     document: &Placed<'_>,
     axes: &BTreeMap<String, Axis<'_>>,
+    most_points: usize,
     problems: &mut Vec<Problem>,
 ) -> Vec<Point> {
     let count = axes.values().try_fold(1_usize, |product, axis| {
-        product.checked_mul(axis.values.len()).filter(|count| *count <= MOST_POINTS)
+        product.checked_mul(axis.values.len()).filter(|count| *count <= most_points)
     });
     let Some(count) = count else {
         let place = axes.values().next().map_or(document.span(), |axis| axis.key.clone());
-        problems.push(Problem::error(place, format!("more than {MOST_POINTS} points")));
+        problems.push(Problem::error(place, format!("more than {most_points} points")));
         return Vec::new();
     };
     let mut points = Vec::new();

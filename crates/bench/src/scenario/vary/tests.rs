@@ -298,6 +298,18 @@ fn what_varies_is_kept_once_however_many_points_there_are() {
 }
 
 #[test]
+fn no_more_points_are_read_than_are_wanted() {
+    let text = format!("{BASE}[vary]\nseed = [1, 2, 3]\nreplications = [1, 2]\n");
+    let within = |most| load_within(&text, "my.toml", &[], most);
+    assert_eq!(within(6).unwrap().points.len(), 6);
+    assert_eq!(within(5).unwrap_err().problems[0].message, "more than 5 points");
+    let text = format!("{BASE}[vary]\nseed = {{ from = 1, to = 3, step = 1 }}\n");
+    let within = |most| load_within(&text, "my.toml", &[], most);
+    assert_eq!(within(3).unwrap().points.len(), 3);
+    assert_eq!(within(2).unwrap_err().problems[0].message, "more than 2 steps");
+}
+
+#[test]
 fn a_wrong_value_among_those_that_vary_is_shown_where_it_stands() {
     let text = format!("{BASE}\n[vary]\n\"medium.length\" = [\"100 m\", \"9 km\"]\n");
     let error = load(&text, "my.toml").unwrap_err().to_string();
