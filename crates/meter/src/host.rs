@@ -232,3 +232,22 @@ impl Hosts {
         own.chain(others)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_not_met_is_nobody_while_there_is_room_and_one_of_the_others_after() {
+        let mut hosts = Hosts::new(2, [0; 9], 0);
+        let address = |number| Address::Internet(Ipv6Addr::from_bits(u128::from(number)));
+        // 64 addresses for each of two.
+        for number in 0..128 {
+            assert_eq!(hosts.met(address(number)), None);
+            assert_eq!(hosts.number(address(number)), Some(number));
+            assert_eq!(hosts.met(address(number)), Some(Some(number)));
+        }
+        assert_eq!(hosts.number(address(128)), None);
+        assert_eq!(hosts.met(address(128)), Some(None));
+    }
+}

@@ -31,13 +31,11 @@ pub(crate) struct Party {
 }
 
 impl Party {
-    /// Its end of a TCP connection, if it may be one.
+    /// Its end of a TCP connection, if it is one.
     pub(crate) const fn socket(&self) -> Option<Socket> {
         match self.address {
-            Address::Internet(address) if self.port != 0 => {
-                Some(Socket { address, port: self.port })
-            }
-            Address::Internet(_) | Address::Station { .. } => None,
+            Address::Internet(address) => Some(Socket { address, port: self.port }),
+            Address::Station { .. } => None,
         }
     }
 }

@@ -423,3 +423,44 @@ fn what_was_remembered_of_a_forgotten_stream_is_not_taken_for_the_one_in_its_pla
     let found: Vec<_> = meter.each_connection().map(|it| (it.ends[0].1, it.tpdus())).collect();
     assert_eq!(found, [(2, 1), (1, 1)]);
 }
+
+#[test]
+fn a_connection_over_tcp_is_active_while_its_stream_is_heard_and_when_it_ends() {
+    let mut wire = Wire::new();
+    wire.passes(BACK, SYN | ACK, 0, 1_000, &[]);
+    // CR and CC of class 0, at 40 and 60 ms.
+    wire.data(1_000, &[3, 0, 0, 11, 6, 0xE0, 0, 0, 0, 1, 0]);
+    wire.passes(BACK, ACK, 1, 1_011, &[3, 0, 0, 11, 6, 0xD0, 0, 1, 0, 2, 0]);
+    let active = |wire: &Wire, since: u64| {
+        let [since, now] = [since, 1_000].map(|millis| Instant::from_nanos(millis * MILLISECOND));
+        wire.meter.each_active_connection(since, now).count()
+    };
+    assert_eq!([60, 61].map(|since| active(&wire, since)), [1, 0]);
+    // An acknowledgement of TCP's alone, at 80 ms, and the end, at 100 ms, which forgets the stream.
+    wire.passes(THERE, ACK, 1_011, 12, &[]);
+    assert_eq!([80, 81].map(|since| active(&wire, since)), [1, 0]);
+    wire.passes(THERE, RST, 1_011, 0, &[]);
+    assert_eq!([100, 101].map(|since| active(&wire, since)), [1, 0]);
+}
+
+#[test]
+fn a_connection_from_port_zero_has_the_times_of_its_stream_as_others_have() {
+    let mut meter = Meter::new(Settings::every(Duration::from_secs(3_600)));
+    let mut nanos = 0;
+    let mut passes = |ends: u8, flags: u8, sequence: u32, acknowledged: u32, data: &[u8]| {
+        let mut frame = entry::segment(ends, flags, sequence, acknowledged, data);
+        let port_at = if ends == THERE { 20 } else { 22 };
+        frame[port_at..port_at + 2].fill(0);
+        meter.observe(Instant::from_nanos(nanos), Link::Other(101), &frame, frame.len());
+        nanos += 20 * MILLISECOND;
+    };
+    passes(THERE, SYN, 999, 0, &[]);
+    passes(BACK, SYN | ACK, 0, 1_000, &[]);
+    passes(THERE, ACK, 1_000, 1, &[3, 0, 0, 11, 6, 0xE0, 0, 0, 0, 1, 0]);
+    passes(BACK, ACK, 1, 1_011, &[3, 0, 0, 11, 6, 0xD0, 0, 1, 0, 2, 0]);
+    let connection = meter.each_connection().next().unwrap();
+    let [there, back] = connection.directions.map(|sent| sent.waits);
+    let spans = [there.round_trip, back.callee_handshake, there.caller_handshake]
+        .map(|times| (times.count, times.total_ns));
+    assert_eq!(spans, [(1, 20 * MILLISECOND); 3]);
+}
