@@ -238,7 +238,7 @@ impl<'a> Teller<'a> {
     /// Tells all that was found since.
     pub(super) fn tell(&mut self, recorder: &mut Recorder) -> io::Result<()> {
         if let Some(began) = recorder.meter().began() {
-            self.beside.export.begin(began)?;
+            self.beside.export.begin(began);
         }
         while let Some(item) = recorder.take() {
             self.note(&item, recorder.settings())?;
@@ -266,15 +266,18 @@ impl<'a> Teller<'a> {
                     exporter.add(&interval.report);
                 }
                 requirements.interval(&interval.report, settings);
-                export.interval(&interval.report)
+                export.interval(&interval.report);
+                Ok(())
             }
             Item::Connection(connection) => {
                 requirements.connection(connection);
-                export.connection(connection)
+                export.connection(connection);
+                Ok(())
             }
             Item::Host(host) => {
                 requirements.host(host);
-                export.host(host)
+                export.host(host);
+                Ok(())
             }
             Item::Total(total) => {
                 self.total = Some(total.clone());
@@ -282,7 +285,7 @@ impl<'a> Teller<'a> {
             }
             Item::End(_) => {
                 let Some(total) = self.total.take() else { return Ok(()) };
-                export.finish(&total)?;
+                export.finish(&total);
                 requirements.total(&total, self.is_missing);
                 match &self.to {
                     To::Output(output, _) => requirements.tell(output),
@@ -325,13 +328,15 @@ pub(super) fn conclude(
     recorder.finish(is_cut, error);
     teller.tell(recorder)?;
     let verdict = teller.beside.requirements.verdict();
-    match (failure, is_interrupted, recorder.collected().dropped()) {
-        (_, true, _) => Ok(Exit::Interrupted),
-        (Some(failure), ..) => Err(failure.into()),
-        (None, false, _) if verdict == Some(Verdict::Fail) => Ok(Exit::RequirementNotMet),
-        (None, false, _) if verdict == Some(Verdict::Undecided) => Ok(Exit::Undecided),
+    let exit = match (failure, is_interrupted, recorder.collected().dropped()) {
+        (_, true, _) => Exit::Interrupted,
+        (Some(failure), ..) => return Err(failure.into()),
+        (None, false, _) if verdict == Some(Verdict::Fail) => Exit::RequirementNotMet,
+        (None, false, _) if verdict == Some(Verdict::Undecided) => Exit::Undecided,
         // What was dropped is in no measure, so none of them is valid.
-        (None, false, Some(1..)) => Ok(Exit::Undecided),
-        (None, false, _) => Ok(Exit::Ok),
-    }
+        (None, false, Some(1..)) => Exit::Undecided,
+        (None, false, _) => Exit::Ok,
+    };
+    let unwritten = teller.beside.export.take_failure();
+    unwritten.map_or(Ok(exit), |failure| Err(failure.into()))
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -173,7 +173,7 @@ fn a_table_that_cannot_be_written_is_named() {
 }
 
 #[test]
-fn a_disk_that_fills_ends_it_with_the_name_of_the_file() {
+fn a_file_that_cannot_be_written_is_named_and_all_else_goes_on() {
     let folder = tempfile::tempdir().unwrap();
     // Writing to /dev/full fails for want of room.
     let full = Path::new("/dev/full");
@@ -181,10 +181,46 @@ fn a_disk_that_fills_ends_it_with_the_name_of_the_file() {
         println!("skipped: no /dev/full");
         return;
     }
-    std::os::unix::fs::symlink(full, folder.path().join("intervals.csv")).unwrap();
-    let output = run_in(folder.path(), &["watch", "-r", CELL, "--csv", "."]);
+    let told = run_in(folder.path(), &["watch", "-r", CELL, "--csv", "whole"]);
+    check_code(&told, 0);
+    fs::create_dir(folder.path().join("full")).unwrap();
+    std::os::unix::fs::symlink(full, folder.path().join("full/intervals.csv")).unwrap();
+    let output = run_in(folder.path(), &["watch", "-r", CELL, "--csv", "full"]);
     check_code(&output, 1);
-    assert!(stderr(&output).contains("cannot write ./intervals.csv"), "{}", stderr(&output));
+    let cannot = "cannot write full/intervals.csv: No space left on device (os error 28)";
+    let expected = format!("warning: {cannot}; what passes is metered still\nerror: {cannot}\n");
+    assert_eq!(stderr(&output), expected);
+    assert_eq!(stdout(&output), stdout(&told));
+    for name in ["hosts.csv", "connections.csv"] {
+        let of = |run: &str| fs::read(folder.path().join(run).join(name)).unwrap();
+        assert_eq!(of("full"), of("whole"), "{name}");
+    }
+}
+
+#[test]
+fn a_table_ends_with_its_last_whole_line_where_the_disk_is_full() {
+    let folder = tempfile::tempdir().unwrap();
+    let disk = folder.path().join("disk");
+    fs::create_dir(&disk).unwrap();
+    let mut mount = Command::new("mount");
+    mount.args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"]).arg(&disk).stderr(Stdio::null());
+    if !mount.status().is_ok_and(|status| status.success()) {
+        println!("skipped: cannot mount a small disk");
+        return;
+    }
+    // Six thousand intervals.
+    let output =
+        run_in(folder.path(), &["watch", "-r", CELL, "--measure", "1 ms", "--csv", "disk"]);
+    let table = fs::read_to_string(disk.join("intervals.csv"));
+    let unmounted = Command::new("umount").arg(&disk).status().unwrap();
+    assert!(unmounted.success());
+    check_code(&output, 1);
+    assert!(stdout(&output).ends_with("\n595 frames\n"), "{}", stdout(&output));
+    let table = table.unwrap();
+    assert!(table.ends_with("\r\n") && table.len() > 32 * 1_024, "{} octets", table.len());
+    let mut fields = table.lines().map(|line| line.split(',').count());
+    let of_heading = fields.next().unwrap();
+    assert!(fields.all(|fields| fields == of_heading));
 }
 
 /// Time, octets and length of every frame of a capture, and its link.

@@ -46,7 +46,7 @@ pub(crate) fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
     interrupt::install()?;
     let beside = Beside {
         exporter: exporter(watch, &measuring.settings, output)?,
-        export: Export::new(&watch.export, &measuring.settings)?,
+        export: Export::new(&watch.export, &measuring.settings, output)?,
         requirements: Requirements::new(&watch.export.require),
     };
     if !output.json {

@@ -1,14 +1,17 @@
-//! Intervals, hosts and connections into files, beside what is told.
+//! Intervals, hosts and connections into files, beside what is told. A file that cannot be written any more ends
+//! with its last whole line; that is said, and all else goes on.
 
 #[cfg(feature = "parquet")]
 mod columnar;
 mod comma;
 pub(super) mod rows;
 mod table;
+mod whole_lines;
 mod zeek;
 
 use crate::args::export::Export as Options;
 use crate::exit::Failure;
+use crate::output::Output;
 #[cfg(feature = "parquet")]
 use columnar::Columnar;
 use comma::Comma;
@@ -17,6 +20,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use table::{Cell, Layout, Sheet};
+use whole_lines::WholeLines;
 use wire::time::Instant;
 use zeek::Log;
 
@@ -42,6 +46,8 @@ struct Target {
     layout: Layout,
     path: PathBuf,
     sheet: Box<dyn Sheet>,
+    /// Whether it cannot be written any more.
+    is_over: bool,
 }
 
 /// The files that are being written.
@@ -49,6 +55,10 @@ struct Target {
 pub(in crate::command) struct Export {
     targets: Vec<Target>,
     is_open: bool,
+    /// Where it is said which file cannot be written.
+    output: Option<Output>,
+    /// Why the first of those cannot.
+    failure: Option<Failure>,
 }
 
 impl Export {
@@ -56,14 +66,19 @@ impl Export {
     ///
     /// # Errors
     /// Folders and files that cannot be made.
-    pub(in crate::command) fn new(options: &Options, settings: &Settings) -> Result<Self, Failure> {
-        let mut export = Self::default();
+    pub(in crate::command) fn new(
+        options: &Options,
+        settings: &Settings,
+        output: &Output,
+    ) -> Result<Self, Failure> {
+        let mut export = Self { output: Some(*output), ..Self::default() };
         let bounds = settings.bounds_octets;
         if let Some(folder) = &options.csv {
-            export.add(folder, "", "csv", bounds, |file| Box::new(Comma::new(file)))?;
+            export.add(folder, "", "csv", bounds, |file| Box::new(Comma::new(lines(file))))?;
         }
         if let Some(folder) = &options.zeek {
-            export.add(folder, "tidewire_", "log", bounds, |file| Box::new(Log::new(file)))?;
+            export
+                .add(folder, "tidewire_", "log", bounds, |file| Box::new(Log::new(lines(file))))?;
         }
         if let Some(folder) = &options.parquet {
             export.add_columnar(folder, bounds)?;
@@ -73,7 +88,7 @@ impl Export {
 
     #[cfg(feature = "parquet")]
     fn add_columnar(&mut self, folder: &Path, bounds_octets: [u64; 9]) -> Result<(), Failure> {
-        let sheet = |file| -> Box<dyn Sheet> { Box::new(Columnar::new(file)) };
+        let sheet = |file| -> Box<dyn Sheet> { Box::new(Columnar::new(BufWriter::new(file))) };
         self.add(folder, "", "parquet", bounds_octets, sheet)
     }
 
@@ -89,75 +104,84 @@ impl Export {
         prefix: &str,
         suffix: &str,
         bounds_octets: [u64; 9],
-        sheet: fn(BufWriter<File>) -> Box<dyn Sheet>,
+        sheet: fn(File) -> Box<dyn Sheet>,
     ) -> Result<(), Failure> {
-        let cannot = |path: &Path, error: io::Error| {
-            Failure::failed(format!("cannot write {}: {error}", path.display()))
-        };
-        fs::create_dir_all(folder).map_err(|error| cannot(folder, error))?;
+        fs::create_dir_all(folder).map_err(|error| cannot_write(folder, &error))?;
         for (table, layout) in layouts(bounds_octets) {
             let path = folder.join(format!("{prefix}{}.{suffix}", layout.name));
-            let file = File::create(&path).map_err(|error| cannot(&path, error))?;
-            self.targets.push(Target { table, layout, path, sheet: sheet(BufWriter::new(file)) });
+            let file = File::create(&path).map_err(|error| cannot_write(&path, &error))?;
+            self.targets.push(Target { table, layout, path, sheet: sheet(file), is_over: false });
         }
         Ok(())
     }
 
-    /// Does something to the files of a table, or to all.
-    fn each(
-        &mut self,
-        table: Option<Table>,
-        mut act: impl FnMut(&mut Target) -> io::Result<()>,
-    ) -> io::Result<()> {
+    /// Does something to the files of a table, or to all, as far as they can be written.
+    fn each(&mut self, table: Option<Table>, mut act: impl FnMut(&mut Target) -> io::Result<()>) {
         for target in &mut self.targets {
-            if table.is_none_or(|table| table == target.table) {
-                act(target).map_err(|error| {
-                    let path = target.path.display();
-                    io::Error::new(error.kind(), format!("cannot write {path}: {error}"))
-                })?;
+            if target.is_over || table.is_some_and(|table| table != target.table) {
+                continue;
+            }
+            if let Err(error) = act(target) {
+                target.is_over = true;
+                let failure = cannot_write(&target.path, &error);
+                if let Some(output) = &self.output {
+                    let still = "what passes is metered still";
+                    output.remark(format_args!("warning: {failure}; {still}"));
+                }
+                self.failure.get_or_insert(failure);
             }
         }
-        Ok(())
     }
 
     /// Takes notice of when measuring began; only the first time counts.
-    pub(in crate::command) fn begin(&mut self, began: Instant) -> io::Result<()> {
-        if core::mem::replace(&mut self.is_open, true) {
-            return Ok(());
+    pub(in crate::command) fn begin(&mut self, began: Instant) {
+        if !core::mem::replace(&mut self.is_open, true) {
+            self.each(None, |target| target.sheet.open(&target.layout, began));
         }
-        self.each(None, |target| target.sheet.open(&target.layout, began))
     }
 
-    fn row(&mut self, table: Table, row: impl FnOnce() -> Vec<Cell>) -> io::Result<()> {
-        if self.targets.is_empty() {
-            return Ok(());
+    fn row(&mut self, table: Table, row: impl FnOnce() -> Vec<Cell>) {
+        if !self.targets.is_empty() {
+            let row = row();
+            self.each(Some(table), |target| target.sheet.row(&row));
         }
-        let row = row();
-        self.each(Some(table), |target| target.sheet.row(&row))
     }
 
     /// Writes an interval.
-    pub(in crate::command) fn interval(&mut self, report: &Report) -> io::Result<()> {
-        self.begin(report.start)?;
-        self.row(Table::Intervals, || rows::interval(report))
+    pub(in crate::command) fn interval(&mut self, report: &Report) {
+        self.begin(report.start);
+        self.row(Table::Intervals, || rows::interval(report));
     }
 
     /// Writes a host.
-    pub(in crate::command) fn host(&mut self, host: &Host) -> io::Result<()> {
-        self.row(Table::Hosts, || rows::host(host))
+    pub(in crate::command) fn host(&mut self, host: &Host) {
+        self.row(Table::Hosts, || rows::host(host));
     }
 
     /// Writes a connection.
-    pub(in crate::command) fn connection(&mut self, connection: &Connection) -> io::Result<()> {
-        self.row(Table::Connections, || rows::connection(connection))
+    pub(in crate::command) fn connection(&mut self, connection: &Connection) {
+        self.row(Table::Connections, || rows::connection(connection));
     }
 
     /// Ends every file.
-    pub(in crate::command) fn finish(&mut self, total: &Report) -> io::Result<()> {
-        self.begin(total.start)?;
+    pub(in crate::command) fn finish(&mut self, total: &Report) {
+        self.begin(total.start);
         let ended = total.start + total.length;
-        self.each(None, |target| target.sheet.close(ended))
+        self.each(None, |target| target.sheet.close(ended));
     }
+
+    /// Why a file lacks something, if one does.
+    pub(in crate::command) const fn take_failure(&mut self) -> Option<Failure> {
+        self.failure.take()
+    }
+}
+
+fn cannot_write(path: &Path, error: &io::Error) -> Failure {
+    Failure::failed(format!("cannot write {}: {error}", path.display()))
+}
+
+fn lines(file: File) -> BufWriter<WholeLines> {
+    BufWriter::new(WholeLines::new(file))
 }
 
 #[cfg(test)]

@@ -1,0 +1,50 @@
+//! A file of lines that ends with a whole one, even where there is no room for the next.
+
+use std::fs::File;
+use std::io::{self, Write};
+
+/// A file that is written from its beginning, until it cannot be.
+pub(super) struct WholeLines {
+    file: File,
+    /// Octets that were written, and those of them up to the end of a line.
+    octets: u64,
+    whole_octets: u64,
+    /// Why nothing more is written.
+    over: Option<io::ErrorKind>,
+}
+
+impl WholeLines {
+    pub(super) const fn new(file: File) -> Self {
+        Self { file, octets: 0, whole_octets: 0, over: None }
+    }
+}
+
+impl Write for WholeLines {
+    fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
+        if let Some(kind) = self.over {
+            return Err(kind.into());
+        }
+        match self.file.write(octets) {
+            Ok(taken) => {
+                let written = octets.get(..taken).unwrap_or(octets);
+                if let Some(end) = written.iter().rposition(|octet| *octet == b'\n') {
+                    self.whole_octets = self.octets + end as u64 + 1;
+                }
+                self.octets += taken as u64;
+                Ok(taken)
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(error),
+            Err(error) => {
+                self.over = Some(error.kind());
+                // A pipe or a device has no length to set; then the line that was begun stays.
+                let cut = self.file.set_len(self.whole_octets);
+                drop(cut);
+                Err(error)
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
