@@ -1,5 +1,6 @@
 //! Ctrl-C: the first stops the work and keeps what there is, the second ends the process.
 
+use crate::output;
 use anyhow::Context;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -7,7 +8,7 @@ static STOP: AtomicBool = AtomicBool::new(false);
 
 /// Takes over SIGINT, SIGTERM and SIGHUP; the flag they set.
 pub(crate) fn install() -> anyhow::Result<&'static AtomicBool> {
-    install_with(|| eprintln!("\nstopping; once more to abort"), || {})
+    install_with(|| output::say_at_once("\nstopping; once more to abort"), || {})
 }
 
 /// As [`install`], with what is to be done at the first, and what at the second before the process

@@ -132,6 +132,14 @@ impl Listener {
         }
     }
 
+    /// Frames that were heard and not taken yet, as far as this process can tell.
+    pub(crate) fn waiting(&mut self) -> u64 {
+        match self {
+            Self::Own(own) => own.tap.waiting().unwrap_or(0),
+            Self::Helper(_) => 0,
+        }
+    }
+
     /// What was counted so far; nothing where nobody can tell.
     pub(crate) fn statistics(&mut self) -> Statistics {
         match self {

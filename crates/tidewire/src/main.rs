@@ -14,6 +14,7 @@ mod listener;
 mod metrics;
 mod output;
 mod paragraph;
+mod patient;
 mod permission;
 mod pipe;
 mod plot;
@@ -45,9 +46,12 @@ fn main() -> ExitCode {
     let exit = command::run(cli).unwrap_or_else(|error| {
         let exit = exit::exit_of(&error);
         if exit != Exit::Ok {
-            eprintln!("error: {error:#}");
+            output::say(format_args!("error: {error:#}"));
         }
         exit
     });
+    if let Some(unread) = output::unread() {
+        output::say(format_args!("warning: standard output: {unread}"));
+    }
     ExitCode::from(exit.code())
 }

@@ -1,7 +1,43 @@
 //! Results to standard output, as text or NDJSON; everything else to standard error.
 
+use crate::patient::{self, PATIENCE, Patient};
 use serde::Serialize;
-use std::io::{self, IsTerminal, Write};
+use std::fmt::{self, Display};
+use std::io::{self, IsTerminal};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Lines that standard output did not take whole, since nobody read after an interrupt. Once there is
+/// one, nothing more is written: it would go on where a line was cut.
+static UNREAD_LINES: AtomicU64 = AtomicU64::new(0);
+static UNREAD_OCTETS: AtomicU64 = AtomicU64::new(0);
+/// Whether standard error was given up in the same way.
+static IS_UNHEARD: AtomicBool = AtomicBool::new(false);
+
+/// What was to be read, and what nobody would.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Unread {
+    lines: u64,
+    octets: u64,
+}
+
+impl Display for Unread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { lines, octets } = self;
+        let seconds = PATIENCE.as_secs();
+        let plural = if *lines == 1 { "" } else { "s" };
+        write!(
+            f,
+            "nobody read for {seconds} s after the interrupt; {lines} line{plural} not written \
+             ({octets} octets)"
+        )
+    }
+}
+
+/// What standard output did not take, if anything.
+pub(crate) fn unread() -> Option<Unread> {
+    let [lines, octets] = [&UNREAD_LINES, &UNREAD_OCTETS].map(|of| of.load(Ordering::Relaxed));
+    (lines > 0).then_some(Unread { lines, octets })
+}
 
 /// Where results go and in which form.
 #[derive(Clone, Copy)]
@@ -14,11 +50,11 @@ pub(crate) struct Output {
 
 impl Output {
     /// One line of text, where text is wanted.
-    pub(crate) fn line(&self, line: impl std::fmt::Display) -> io::Result<()> {
+    pub(crate) fn line(&self, line: impl Display) -> io::Result<()> {
         if self.json {
             return Ok(());
         }
-        writeln!(io::stdout().lock(), "{line}").map_err(named)
+        put(format!("{line}\n").as_bytes())
     }
 
     /// One record, where NDJSON is wanted; written out at once, so that a reader sees it.
@@ -26,21 +62,55 @@ impl Output {
         if !self.json {
             return Ok(());
         }
-        let mut stdout = io::stdout().lock();
-        let written = serde_json::to_writer(&mut stdout, record).map_err(io::Error::from);
-        written.and_then(|()| stdout.write_all(b"\n")).and_then(|()| stdout.flush()).map_err(named)
+        let mut line = serde_json::to_vec(record).map_err(io::Error::from)?;
+        line.push(b'\n');
+        put(&line)
     }
 
     /// A remark on standard error, unless quiet.
-    pub(crate) fn remark(&self, remark: impl std::fmt::Display) {
+    pub(crate) fn remark(&self, remark: impl Display) {
         if !self.quiet {
-            eprintln!("{remark}");
+            say(remark);
         }
     }
 
     /// Whether a progress bar may be drawn.
     pub(crate) fn draws_progress(&self) -> bool {
         !self.quiet && io::stderr().is_terminal()
+    }
+}
+
+/// Writes lines to standard output; those that nobody reads after an interrupt are counted.
+fn put(lines: &[u8]) -> io::Result<()> {
+    let (taken, ended) = match unread() {
+        None => Patient::new(io::stdout().lock()).put(lines),
+        Some(_) => (0, Err(io::ErrorKind::TimedOut.into())),
+    };
+    match ended {
+        Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+            let rest = lines.get(taken..).unwrap_or_default();
+            let ends = rest.iter().filter(|octet| **octet == b'\n').count();
+            UNREAD_LINES.fetch_add(ends as u64, Ordering::Relaxed);
+            UNREAD_OCTETS.fetch_add(rest.len() as u64, Ordering::Relaxed);
+            Ok(())
+        }
+        ended => ended.map_err(named),
+    }
+}
+
+/// Says something on standard error, unless nobody reads that after an interrupt.
+pub(crate) fn say(what: impl Display) {
+    if !IS_UNHEARD.load(Ordering::Relaxed) {
+        let (_, said) = Patient::new(io::stderr()).put(format!("{what}\n").as_bytes());
+        let is_unheard = said.is_err_and(|error| error.kind() == io::ErrorKind::TimedOut);
+        IS_UNHEARD.fetch_or(is_unheard, Ordering::Relaxed);
+    }
+}
+
+/// Says something on standard error if that takes no wait.
+pub(crate) fn say_at_once(what: &str) {
+    if patient::has_room(&io::stderr()) {
+        say(what);
     }
 }
 

@@ -2,11 +2,14 @@
 //! need not wait for it.
 
 use crate::interrupt;
+use crate::patient::PATIENCE;
 use core::time::Duration;
+use live::clock;
 use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use wire::time::Instant;
 
 /// How often a silent stream is left to see whether somebody wants it to end.
 const LOOK_UP: Duration = Duration::from_millis(100);
@@ -16,6 +19,9 @@ const CHUNK_OCTETS: usize = 64 << 10;
 enum Patience {
     /// Until somebody interrupts: then the stream ends.
     UntilInterrupted,
+    /// Until [`PATIENCE`] after somebody interrupts, since whoever writes may have been interrupted too
+    /// and tells how it ended.
+    BeyondInterrupt,
     /// For as many nanoseconds as are set here: then there would be a wait.
     For(Arc<AtomicU64>),
     /// Both, whatever comes first.
@@ -27,12 +33,19 @@ pub(crate) struct Pipe {
     chunks: Receiver<io::Result<Vec<u8>>>,
     chunk: io::Cursor<Vec<u8>>,
     patience: Patience,
+    /// When an interrupt was noticed.
+    interrupted: Option<Instant>,
 }
 
 impl Pipe {
     /// A stream that ends when somebody interrupts, though nothing comes.
     pub(crate) fn new(from: impl Read + Send + 'static) -> Self {
         Self::with(from, Patience::UntilInterrupted)
+    }
+
+    /// A stream that ends soon after somebody interrupts, if it has not come to its end by then.
+    pub(crate) fn lasting(from: impl Read + Send + 'static) -> Self {
+        Self::with(from, Patience::BeyondInterrupt)
     }
 
     /// A stream that says that it would have to wait for longer than is set, in nanoseconds.
@@ -63,14 +76,17 @@ impl Pipe {
                 }
             }
         });
-        Self { chunks, chunk: io::Cursor::default(), patience }
+        Self { chunks, chunk: io::Cursor::default(), patience, interrupted: None }
     }
 
     /// The next chunk; an empty one at the end.
-    fn next(&self) -> io::Result<Vec<u8>> {
+    fn next(&mut self) -> io::Result<Vec<u8>> {
         loop {
+            if self.is_late() {
+                return Ok(Vec::new());
+            }
             let wait = match &self.patience {
-                Patience::UntilInterrupted => LOOK_UP,
+                Patience::UntilInterrupted | Patience::BeyondInterrupt => LOOK_UP,
                 Patience::For(nanos) => Duration::from_nanos(nanos.load(Ordering::Relaxed)),
                 Patience::Either(nanos) => {
                     LOOK_UP.min(Duration::from_nanos(nanos.load(Ordering::Relaxed)))
@@ -82,6 +98,7 @@ impl Pipe {
                 (Err(RecvTimeoutError::Timeout), Patience::For(_)) => {
                     return Err(io::ErrorKind::WouldBlock.into());
                 }
+                (Err(RecvTimeoutError::Timeout), Patience::BeyondInterrupt) => {}
                 (Err(RecvTimeoutError::Timeout), Patience::UntilInterrupted) => {
                     if interrupt::requested() {
                         return Ok(Vec::new());
@@ -97,6 +114,17 @@ impl Pipe {
                 }
             }
         }
+    }
+}
+
+impl Pipe {
+    /// Whether it is too late for more, of a stream that lasts beyond an interrupt.
+    fn is_late(&mut self) -> bool {
+        if !matches!(self.patience, Patience::BeyondInterrupt) || !interrupt::requested() {
+            return false;
+        }
+        let now = clock::now();
+        now.since(*self.interrupted.get_or_insert(now)) >= PATIENCE
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::args::relay::{Relay as Options, Ways};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
+use crate::patient::Patient;
 use crate::{interrupt, quantity, way};
 use anyhow::Context;
 use bench::scenario::Span;
@@ -73,7 +74,7 @@ fn selection(only: &[String]) -> Result<Selection, Failure> {
 
 /// A record for each frame that a fault touched.
 struct Log {
-    out: BufWriter<File>,
+    out: BufWriter<Patient<File>>,
     correlation: Correlation,
     /// The first thing that went wrong; nothing is written after it.
     failed: Option<io::Error>,
@@ -83,7 +84,11 @@ impl Log {
     fn create(path: &std::path::PathBuf) -> anyhow::Result<Self> {
         let file =
             File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
-        Ok(Self { out: BufWriter::new(file), correlation: Correlation::read(), failed: None })
+        Ok(Self {
+            out: BufWriter::new(Patient::file(file)),
+            correlation: Correlation::read(),
+            failed: None,
+        })
     }
 
     fn tell(&mut self, event: &Event<'_>) {

@@ -4,6 +4,7 @@ use super::measuring::{self, Pace};
 use crate::args::measuring::Show;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
+use crate::pipe::Pipe;
 use crate::stream::{Lines, Reader, Record};
 use crate::tui::{self, Look, Surroundings};
 use crate::{interrupt, screens};
@@ -20,20 +21,13 @@ type Stream = Reader<Box<dyn BufRead + Send>>;
 pub(crate) fn run(options: &Show, output: &Output) -> anyhow::Result<Exit> {
     let speed = options.speed.as_deref().map(measuring::speed).transpose()?.flatten();
     let is_plain = options.plain || output.json || !io::stdout().is_terminal();
-    if !is_plain {
-        tui::check_screen()?;
+    if is_plain {
+        return plain(options, speed, output);
     }
+    tui::check_screen()?;
     let (name, from) = open(options)?;
     let (reader, head) =
         Reader::open(from).map_err(|error| Failure::failed(format!("{name}: {error}")))?;
-    if is_plain {
-        output.record(&Record::Stream(head.clone()))?;
-        let mut lines = Lines::new(head);
-        return read(reader, &name, speed, |record| {
-            output.record(&record)?;
-            lines.tell(&record, output)
-        });
-    }
     let (to, records) = mpsc::sync_channel(AHEAD);
     let reading =
         std::thread::spawn(move || read(reader, &name, speed, |record| send(&to, record)));
@@ -50,37 +44,65 @@ pub(crate) fn run(options: &Show, output: &Output) -> anyhow::Result<Exit> {
     reading.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-fn send(to: &SyncSender<Record>, record: Record) -> io::Result<()> {
-    to.send(record).map_err(|_| io::ErrorKind::BrokenPipe.into())
+/// Tells a stream in lines, or on. After an interrupt, what whoever writes the stream has to say of its end
+/// is told still; a file has been read far enough.
+fn plain(options: &Show, speed: Option<f64>, output: &Output) -> anyhow::Result<Exit> {
+    interrupt::install()?;
+    let (name, from) = open(options)?;
+    let (reader, head) = match Reader::open(from) {
+        Ok(opened) => opened,
+        Err(_) if interrupt::requested() => return Ok(Exit::Interrupted),
+        Err(error) => return Err(Failure::failed(format!("{name}: {error}")).into()),
+    };
+    output.record(&Record::Stream(head.clone()))?;
+    let mut lines = Lines::new(head);
+    let reads_on = is_standard(options) && speed.is_none();
+    let exit = read(reader, &name, speed, |record| {
+        let goes_on = reads_on || !interrupt::requested();
+        if goes_on {
+            output.record(&record)?;
+            lines.tell(&record, output)?;
+        }
+        Ok(goes_on)
+    });
+    if interrupt::requested() { Ok(Exit::Interrupted) } else { exit }
 }
 
-/// Reads records to the end, each when it is due.
+/// Gives a record to the screen; whether more are wanted.
+fn send(to: &SyncSender<Record>, record: Record) -> io::Result<bool> {
+    to.send(record).map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))?;
+    Ok(!interrupt::requested())
+}
+
+/// Reads records to the end, each when it is due, or until no more are wanted.
 fn read(
     mut reader: Stream,
     name: &str,
     speed: Option<f64>,
-    mut tell: impl FnMut(Record) -> io::Result<()>,
+    mut tell: impl FnMut(Record) -> io::Result<bool>,
 ) -> anyhow::Result<Exit> {
     let mut pace = speed.map(Pace::new);
     let mut exit = Exit::Ok;
-    while let Some(record) =
-        reader.next().map_err(|error| Failure::failed(format!("{name}: {error}")))?
-    {
+    loop {
+        let record = match reader.next() {
+            Ok(Some(record)) => record,
+            Ok(None) => return Ok(exit),
+            Err(_) if interrupt::requested() => return Ok(Exit::Interrupted),
+            Err(error) => return Err(Failure::failed(format!("{name}: {error}")).into()),
+        };
         if let (Some(pace), Some((start, end))) = (&mut pace, span(&record)) {
             pace.begun(start);
             while !pace.wait(end) {}
-        }
-        if interrupt::requested() {
-            return Ok(Exit::Interrupted);
         }
         if let Record::End(end) = &record
             && (!end.complete || end.dropped_by_kernel.is_some_and(|dropped| dropped > 0))
         {
             exit = Exit::Undecided;
         }
-        tell(record)?;
+        if !tell(record)? {
+            return Ok(exit);
+        }
     }
-    Ok(exit)
 }
 
 /// From when to when a record tells; of those that tell the time.
@@ -93,11 +115,16 @@ fn span(record: &Record) -> Option<(Instant, Instant)> {
     Some((Instant::from_nanos(start), Instant::from_nanos(start.saturating_add(length))))
 }
 
+/// Whether the stream comes in on standard input.
+fn is_standard(options: &Show) -> bool {
+    options.file.as_deref().is_none_or(|file| file.as_os_str() == "-")
+}
+
 /// What is read, and what messages call it.
 fn open(options: &Show) -> Result<(String, Box<dyn BufRead + Send>), Failure> {
-    let file = options.file.as_deref().filter(|file| file.as_os_str() != "-");
-    let Some(file) = file else {
-        return Ok(("standard input".to_owned(), Box::new(BufReader::new(io::stdin()))));
+    let Some(file) = options.file.as_deref().filter(|_| !is_standard(options)) else {
+        let from = BufReader::new(Pipe::lasting(io::stdin()));
+        return Ok(("standard input".to_owned(), Box::new(from)));
     };
     let name = file.display().to_string();
     let opened = File::open(file)

@@ -28,6 +28,7 @@ mod relay;
 mod reproduce;
 mod requirements;
 mod scenarios;
+mod stalled;
 mod stream;
 mod transit;
 mod transit_live;

@@ -7,6 +7,7 @@ use crate::args::capture::Capture;
 use crate::exit::{Exit, Failure};
 use crate::listener::{Listener, Times, Wanted};
 use crate::output::Output;
+use crate::patient::PATIENCE;
 use crate::stream::Collection;
 use crate::{interrupt, way};
 use bench::scenario::Span;
@@ -62,6 +63,8 @@ struct Passage {
 enum Stopped {
     /// Whoever read has gone.
     NobodyReads,
+    /// Whoever reads took nothing for long, and there was an interrupt.
+    Unread,
     Failed(Failure),
 }
 
@@ -164,6 +167,7 @@ fn conclude(
     let error = match &stopped {
         Some(Stopped::Failed(failure)) => Some(failure.to_string()),
         Some(Stopped::NobodyReads) => Some("nobody reads any more".to_owned()),
+        Some(Stopped::Unread) => Some("interrupted".to_owned()),
         None if interrupt::requested() => Some("interrupted".to_owned()),
         None => None,
     };
@@ -183,16 +187,24 @@ fn conclude(
     if written.files > 1 {
         said += &format!(" in {} files", written.files);
     }
+    if written.lost > 0 {
+        said += &format!(", {} more not written", written.lost);
+    }
     if passage.left_out > 0 {
         said += &format!(", {} more left out by the filter", passage.left_out);
     }
     for lost in collection.iter().flat_map(Collection::lost) {
         said += &format!(", {lost}");
     }
+    if matches!(stopped, Some(Stopped::Unread)) {
+        let seconds = PATIENCE.as_secs();
+        said += &format!("; nobody read for {seconds} s after the interrupt");
+    }
     output.remark(&said);
     match (stopped, dropped_by_kernel) {
         (Some(Stopped::Failed(failure)), _) => Err(failure.into()),
         (Some(Stopped::NobodyReads), _) => Ok(Exit::Ok),
+        (Some(Stopped::Unread), _) => Ok(Exit::Interrupted),
         (None, _) if interrupt::requested() => Ok(Exit::Interrupted),
         // What was dropped is in no capture.
         (None, Some(1..)) => Ok(Exit::Undecided),
@@ -212,6 +224,7 @@ fn cannot_write(path: &Path, error: &io::Error) -> Failure {
 fn unwritten(path: &Path, error: &io::Error) -> Stopped {
     match error.kind() {
         io::ErrorKind::BrokenPipe => Stopped::NobodyReads,
+        io::ErrorKind::TimedOut => Stopped::Unread,
         _ => Stopped::Failed(cannot_write(path, error)),
     }
 }
@@ -248,6 +261,9 @@ fn live(
                 .map_err(|error| unwritten(&options.write, &error));
             heard.and(counted)
         });
+    if matches!(heard, Err(Stopped::Unread)) {
+        passage.store.lose(listener.waiting());
+    }
     (listener.statistics(), heard.err())
 }
 
@@ -314,7 +330,7 @@ fn files(
                     break;
                 }
             }
-            Err(Stopped::NobodyReads) => return (counted, Some(Stopped::NobodyReads)),
+            Err(gone @ (Stopped::NobodyReads | Stopped::Unread)) => return (counted, Some(gone)),
             // What is wrong with one does not keep the next from being read.
             Err(failed) => stopped = stopped.or(Some(failed)),
         }

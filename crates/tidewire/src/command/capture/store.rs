@@ -3,10 +3,11 @@
 //! Blocks are gathered and written whole, so that what a full disk leaves behind is a capture that
 //! can be read to its end.
 
+use crate::patient::Patient;
 use core::mem;
 use std::collections::VecDeque;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use wire::capture::{Interface, Statistics};
 use wire::dissect::Link;
@@ -26,8 +27,8 @@ pub(in crate::command) struct Rotation {
 }
 
 enum Out {
-    Standard(io::Stdout),
-    File(File),
+    Standard(Patient<io::Stdout>),
+    File(Patient<File>),
 }
 
 /// An interface, as each file describes it.
@@ -47,6 +48,8 @@ pub(in crate::command) struct Written {
     pub(in crate::command) octets: u64,
     /// Files that were begun.
     pub(in crate::command) files: u64,
+    /// Frames that were gathered and for which there was no room, or no reader.
+    pub(in crate::command) lost: u64,
 }
 
 /// A capture under way.
@@ -71,7 +74,7 @@ impl Store {
         let mut store = Self {
             path,
             rotation,
-            out: Out::Standard(io::stdout()),
+            out: Out::Standard(Patient::new(io::stdout())),
             writer,
             interfaces: Vec::new(),
             written: Written { files: 1, ..Written::default() },
@@ -80,7 +83,7 @@ impl Store {
             names,
         };
         if store.path.as_os_str() != "-" {
-            store.out = Out::File(File::create(store.name())?);
+            store.out = Out::File(Patient::file(File::create(store.name())?));
         }
         Ok(store)
     }
@@ -156,12 +159,14 @@ impl Store {
     pub(in crate::command) fn flush(&mut self) -> io::Result<()> {
         let gathered = mem::take(self.writer.get_mut());
         let frames = mem::take(&mut self.gathered);
-        let done = match &mut self.out {
-            Out::Standard(out) => out.write_all(&gathered).and_then(|()| out.flush()),
-            Out::File(file) => file.write_all(&gathered),
+        let (taken, done) = match &mut self.out {
+            Out::Standard(out) => out.put(&gathered),
+            Out::File(file) => file.put(&gathered),
         };
         if let Err(error) = done {
-            self.take_back(&gathered);
+            let before = self.written.frames;
+            self.take_back(&gathered, taken);
+            self.written.lost += frames - (self.written.frames - before);
             return Err(error);
         }
         self.in_file += gathered.len() as u64;
@@ -173,24 +178,28 @@ impl Store {
         Ok(())
     }
 
-    /// Cuts a file behind the last block that is whole, of those that were not all taken.
-    fn take_back(&mut self, gathered: &[u8]) {
-        let Out::File(file) = &self.out else { return };
-        let went_in = file.metadata().map_or(0, |about| about.len().saturating_sub(self.in_file));
-        let (octets, frames) = whole_blocks(gathered, went_in);
-        // Where even that fails, the file ends in a block that is not whole.
-        if file.set_len(self.in_file + octets).is_ok() {
-            self.in_file += octets;
-            self.written.octets += octets;
-            self.written.frames += frames;
-        }
+    /// Cuts a file behind the last block that is whole, of those that were not all taken; what a pipe
+    /// took stays there.
+    fn take_back(&mut self, gathered: &[u8], taken: usize) {
+        let (whole, frames) = whole_blocks(gathered, taken as u64);
+        let octets = match &self.out {
+            // Where even that fails, the file ends in a block that is not whole.
+            Out::File(file) if file.is_plain() => {
+                let is_cut = file.as_file().set_len(self.in_file + whole).is_ok();
+                if is_cut { whole } else { taken as u64 }
+            }
+            Out::File(_) | Out::Standard(_) => taken as u64,
+        };
+        self.in_file += octets;
+        self.written.octets += octets;
+        self.written.frames += frames;
     }
 
     /// Goes on in another file.
     fn rotate(&mut self) -> io::Result<()> {
         self.flush()?;
         self.written.files += 1;
-        self.out = Out::File(File::create(self.name())?);
+        self.out = Out::File(Patient::file(File::create(self.name())?));
         self.in_file = 0;
         self.writer = Writer::new(Vec::new())?;
         for Described { link, name, snap_octets, comment } in &self.interfaces {
@@ -203,6 +212,11 @@ impl Store {
             fs::remove_file(oldest).ok();
         }
         Ok(())
+    }
+
+    /// Takes notice of frames that never came here, since nobody read those before them.
+    pub(in crate::command) const fn lose(&mut self, frames: u64) {
+        self.written.lost += frames;
     }
 
     /// What was written so far.

@@ -2,12 +2,14 @@
 
 use super::annotate::{Frame, fault};
 use crate::exit::Failure;
+use crate::output::Output;
+use crate::patient::Patient;
 use meter::Remarks;
 use meter::oddity::Class;
 use meter::sight::{Between, Ending, Order, Sight, Step, Tpdu};
 use serde::Serialize;
 use std::fs::File;
-use std::io::{self, LineWriter, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use wire::dissect::{NoNsdu, levels};
 use wire::read::Malformed;
@@ -39,8 +41,10 @@ type Note = (&'static str, Option<&'static str>, Option<u64>);
 /// The file that events go to.
 pub(super) struct Events {
     path: PathBuf,
-    out: LineWriter<File>,
+    out: Patient<File>,
     frames: u64,
+    /// Events that nobody read after an interrupt.
+    unread: u64,
 }
 
 impl Events {
@@ -49,7 +53,8 @@ impl Events {
         let file = File::create(path).map_err(|error| {
             Failure::failed(format!("cannot write {}: {error}", path.display()))
         })?;
-        Ok(Self { path: path.to_owned(), out: LineWriter::new(file), frames: 0 })
+        let out = Patient::file(file);
+        Ok(Self { path: path.to_owned(), out, frames: 0, unread: 0 })
     }
 
     /// Writes what is of note in a frame.
@@ -92,10 +97,25 @@ impl Events {
             offset: odd.and_then(|(_, fault)| Some(fault?.offset)),
         };
         let line = serde_json::to_string(&record)? + "\n";
-        self.out.write_all(line.as_bytes()).map_err(|error| {
-            let path = self.path.display();
-            io::Error::new(error.kind(), format!("cannot write {path}: {error}"))
-        })
+        let (_, written) = self.out.put(line.as_bytes());
+        match written {
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+                self.unread += 1;
+                Ok(())
+            }
+            written => written.map_err(|error| {
+                let path = self.path.display();
+                io::Error::new(error.kind(), format!("cannot write {path}: {error}"))
+            }),
+        }
+    }
+
+    /// Says how many events are not written because nobody read them.
+    pub(super) fn finish(&self, output: &Output) {
+        if self.unread > 0 {
+            let (path, unread) = (self.path.display(), self.unread);
+            output.remark(format_args!("warning: {path}: {unread} events were not read in time"));
+        }
     }
 }
 

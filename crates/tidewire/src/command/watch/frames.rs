@@ -140,7 +140,10 @@ impl Frames {
     }
 
     /// Ends what is being written; why a file lacks something, if one does.
-    pub(super) fn finish(&mut self) -> Option<Failure> {
+    pub(super) fn finish(&mut self, output: &Output) -> Option<Failure> {
+        if let Some(events) = &self.events {
+            events.finish(output);
+        }
         self.annotated.as_mut().and_then(Annotated::finish)
     }
 }

@@ -1,0 +1,135 @@
+//! Writing to whoever reads at leisure: a pipe that is full is waited for, yet not after an interrupt
+//! for longer than [`PATIENCE`].
+//!
+//! Not held to that: a write for which others that write to the same pipe take the room at the same
+//! moment. A second interrupt ends the process even so.
+
+use crate::interrupt;
+use core::time::Duration;
+use live::clock;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use wire::time::Instant;
+
+/// For how long a reader may take nothing after an interrupt.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
+/// How often is looked whether somebody interrupts.
+const LOOK_UP: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
+/// What Linux takes whole where it says that there is room: a page of a pipe (pipe(7), `PIPE_BUF`).
+const PIECE_OCTETS: usize = 4_096;
+
+/// What writes to it, and gives up after an interrupt with [`io::ErrorKind::TimedOut`].
+pub(crate) struct Patient<W> {
+    to: W,
+    /// A plain file takes what it is given, or fails.
+    is_plain: bool,
+    has_given_up: bool,
+}
+
+impl Patient<File> {
+    /// A file, or what has the name of one.
+    pub(crate) fn file(to: File) -> Self {
+        let is_plain = to.metadata().is_ok_and(|about| about.is_file());
+        Self { to, is_plain, has_given_up: false }
+    }
+
+    /// Whether it is a file, and no pipe or terminal with a name.
+    pub(crate) const fn is_plain(&self) -> bool {
+        self.is_plain
+    }
+
+    /// The file itself.
+    pub(crate) const fn as_file(&self) -> &File {
+        &self.to
+    }
+}
+
+impl<W: Write + AsFd> Patient<W> {
+    /// What may be a pipe.
+    pub(crate) const fn new(to: W) -> Self {
+        Self { to, is_plain: false, has_given_up: false }
+    }
+
+    /// Writes all of it; with what went wrong, if anything did, and how many octets were taken before.
+    pub(crate) fn put(&mut self, octets: &[u8]) -> (usize, io::Result<()>) {
+        let mut taken = 0;
+        while let Some(rest @ [_, ..]) = octets.get(taken..) {
+            match self.write(rest) {
+                Ok(0) => return (taken, Err(io::ErrorKind::WriteZero.into())),
+                Ok(more) => taken += more,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return (taken, Err(error)),
+            }
+        }
+        (taken, self.to.flush())
+    }
+}
+
+impl<W: Write + AsFd> Write for Patient<W> {
+    fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
+        if self.is_plain {
+            return self.to.write(octets);
+        }
+        if self.has_given_up || !await_room(&self.to)? {
+            self.has_given_up = true;
+            let why = format!("nobody read for {} s after the interrupt", PATIENCE.as_secs());
+            return Err(io::Error::new(io::ErrorKind::TimedOut, why));
+        }
+        let piece = octets.get(..PIECE_OCTETS).unwrap_or(octets);
+        let taken = self.to.write(piece)?;
+        // What has a buffer hands on what there was room for.
+        self.to.flush()?;
+        Ok(taken)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}
+
+/// Whether there is room at once.
+pub(crate) fn has_room(to: &impl AsFd) -> bool {
+    matches!(poll(&mut [PollFd::new(to, PollFlags::OUT)], Some(&AT_ONCE)), Ok(1..))
+}
+
+/// Waits for room, or for somebody to have gone; no room if there was an interrupt and nothing was read
+/// for long after it.
+fn await_room(to: &impl AsFd) -> io::Result<bool> {
+    let mut interrupted: Option<Instant> = None;
+    loop {
+        match poll(&mut [PollFd::new(to, PollFlags::OUT)], Some(&LOOK_UP)) {
+            Ok(0) | Err(Errno::INTR) => {}
+            Ok(_) => return Ok(true),
+            Err(error) => return Err(error.into()),
+        }
+        if interrupt::requested() {
+            let now = clock::now();
+            if now.since(*interrupted.get_or_insert(now)) >= PATIENCE {
+                return Ok(false);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+
+    #[test]
+    fn a_slow_reader_gets_every_octet() {
+        let (mut reader, writer) = io::pipe().unwrap();
+        let octets: Vec<u8> = (0..300_000_u32).map(|n| (n % 251) as u8).collect();
+        let expected = octets.clone();
+        let writing = std::thread::spawn(move || Patient::new(writer).put(&octets));
+        let mut read = Vec::new();
+        reader.read_to_end(&mut read).unwrap();
+        let (taken, ended) = writing.join().unwrap();
+        assert_eq!((taken, ended.is_ok()), (300_000, true));
+        assert!(read == expected);
+    }
+}
