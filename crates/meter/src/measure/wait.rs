@@ -11,7 +11,7 @@
 //! since several may share a stream and one may be spread over several: their hosts alone have them. Hosts
 //! of which no TPDU was seen have none.
 
-use super::Values;
+use super::{Delays, Values};
 
 /// Times of one kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -153,56 +153,47 @@ impl Waits {
         self.callee_handshake.count + self.caller_handshake.count + self.round_trip.count == 0
     }
 
+    /// Each of the times, in the order of [`super::Delays::each`].
+    #[must_use]
+    pub const fn each(&self) -> [Times; 7] {
+        [
+            self.acknowledgement,
+            self.response,
+            self.set_up,
+            self.callee_handshake,
+            self.caller_handshake,
+            self.round_trip,
+            self.closed_window,
+        ]
+    }
+
     /// Every value under its name, which is that of the network's.
     #[must_use]
     pub fn values(&self) -> Values {
-        let each = [
-            (["ack_delays", "ack_delay_total_ns", "ack_delay_max_ns"], self.acknowledgement),
-            (["responses", "response_total_ns", "response_max_ns"], self.response),
-            (["set_ups", "set_up_total_ns", "set_up_max_ns"], self.set_up),
-            (
-                [
-                    "tcp_callee_handshakes",
-                    "tcp_callee_handshake_total_ns",
-                    "tcp_callee_handshake_max_ns",
-                ],
-                self.callee_handshake,
-            ),
-            (
-                [
-                    "tcp_caller_handshakes",
-                    "tcp_caller_handshake_total_ns",
-                    "tcp_caller_handshake_max_ns",
-                ],
-                self.caller_handshake,
-            ),
-            (
-                ["tcp_round_trips", "tcp_round_trip_total_ns", "tcp_round_trip_max_ns"],
-                self.round_trip,
-            ),
-            (
-                ["closed_windows", "closed_window_total_ns", "closed_window_max_ns"],
-                self.closed_window,
-            ),
-        ];
-        let values = |(names, times): ([&'static str; 3], Times)| {
-            let Times { count, total_ns, max_ns } = times;
-            names.map(Into::into).into_iter().zip([count, total_ns, max_ns])
+        let values = |(times, (_, [count, total, .., max])): (Times, (_, [&'static str; 6]))| {
+            let names = [count, total, max].map(Into::into);
+            names.into_iter().zip([times.count, times.total_ns, times.max_ns])
         };
-        each.into_iter().flat_map(values).collect()
+        self.each().into_iter().zip(Delays::names()).flat_map(values).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::Measures;
 
     #[test]
-    fn what_hosts_call_a_time_the_network_calls_so_too() {
-        let network = Measures::default().values();
-        let is_known = |name: &str| network.iter().any(|(known, _)| known == name);
-        assert!(Waits::default().values().iter().all(|(name, _)| is_known(name)));
+    fn every_time_goes_under_the_names_that_the_network_has_for_it() {
+        let waits =
+            Waits { round_trip: Times { count: 2, total_ns: 9, max_ns: 5 }, ..Waits::default() };
+        let named: Vec<_> = waits.values().into_iter().filter(|(_, value)| *value > 0).collect();
+        let expected =
+            [("tcp_round_trips", 2), ("tcp_round_trip_total_ns", 9), ("tcp_round_trip_max_ns", 5)];
+        assert_eq!(named, expected.map(|(name, value)| (name.into(), value)));
+        let waits = Waits { response: Times::one(3), ..Waits::default() };
+        let named: Vec<_> = waits.values().into_iter().filter(|(_, value)| *value > 0).collect();
+        let expected = [("responses", 1), ("response_total_ns", 3), ("response_max_ns", 3)];
+        assert_eq!(named, expected.map(|(name, value)| (name.into(), value)));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::Snapshot;
 use super::server::Format;
 use core::fmt::{Display, Write as _};
 use meter::Host;
-use meter::measure::{Measures, Traffic, Volume};
+use meter::measure::{Delays, Measures, Times, Traffic, Volume};
 use meter::metric::{Definition, METRICS};
 
 type Counter<T> = (&'static str, &'static str, fn(&T) -> u64);
@@ -60,6 +60,26 @@ const BY_HOST: [Counter<Traffic>; 4] = [
     ("host_tsdus", "Their messages seen whole.", |t| t.tsdus.tsdus),
 ];
 
+/// Gauges of the busiest second of the network.
+const PEAKS: [Counter<Measures>; 4] = [
+    ("peak_second_lpdus", "Most LPDUs in one second so far.", |m| m.peak.pdus()),
+    ("peak_second_lpdu_octets", "Most octets of LPDUs in one second so far.", |m| m.peak.octets()),
+    ("peak_second_tpdus", "Most TPDUs in one second so far.", |m| m.traffic.peak.pdus()),
+    ("peak_second_tpdu_octets", "Most octets of TPDUs in one second so far.", |m| {
+        m.traffic.peak.octets()
+    }),
+];
+
+/// Gauges of the busiest second of the busiest hosts, each way.
+const HOST_PEAKS: [Counter<Traffic>; 2] = [
+    ("host_peak_second_tpdus", "Most TPDUs of these hosts in one second so far.", |t| {
+        t.peak.pdus()
+    }),
+    ("host_peak_second_tpdu_octets", "Most octets of their TPDUs in one second so far.", |t| {
+        t.peak.octets()
+    }),
+];
+
 /// A text that grows family by family.
 struct Text {
     format: Format,
@@ -113,16 +133,11 @@ pub(super) fn text(of: &Snapshot, format: Format) -> String {
             text.sample(&format!("{name}_total"), &[("kind", &kind)], value(volume));
         }
     }
-    for (name, help, value) in BY_HOST {
-        text.counter(name, help);
-        for Host { address, sent, received } in &of.hosts {
-            let Some(host) = address.map(|address| address.to_string()) else { continue };
-            for (direction, traffic) in [("sent", sent), ("received", received)] {
-                let labels = [("host", host.as_str()), ("direction", direction)];
-                text.sample(&format!("{name}_total"), &labels, value(traffic));
-            }
-        }
+    for (name, help, value) in PEAKS {
+        text.family(name, "gauge", help);
+        text.sample(name, &[], value(&of.measures));
     }
+    hosts(&mut text, of);
     delays(&mut text, of);
     meter_metrics(&mut text, of);
     if format == Format::OpenMetrics {
@@ -157,13 +172,69 @@ fn health(text: &mut Text, of: &Snapshot) {
     }
 }
 
-/// Quantiles are those since measuring began, to a sixteenth of their value.
+/// Whose host samples are, and which way: the values of two labels, and what went that way.
+type Way<'a> = (&'a str, &'static str, &'a Traffic);
+
+/// What the busiest hosts sent and received.
+fn hosts(text: &mut Text, of: &Snapshot) {
+    let named = of.hosts.iter().filter_map(|host| Some((host.address?.to_string(), host)));
+    let named: Vec<(String, &Host)> = named.collect();
+    let ways: Vec<Way<'_>> = named
+        .iter()
+        .flat_map(|(name, host)| {
+            [(name.as_str(), "sent", &host.sent), (name.as_str(), "received", &host.received)]
+        })
+        .collect();
+    for (name, help, value) in BY_HOST {
+        text.counter(name, help);
+        for (host, direction, traffic) in &ways {
+            let labels = [("host", *host), ("direction", *direction)];
+            text.sample(&format!("{name}_total"), &labels, value(traffic));
+        }
+    }
+    for (name, help, value) in HOST_PEAKS {
+        text.family(name, "gauge", help);
+        for (host, direction, traffic) in &ways {
+            let labels = [("host", *host), ("direction", *direction)];
+            text.sample(name, &labels, value(traffic));
+        }
+    }
+    host_delays(text, &ways);
+}
+
+/// Of the times that any of these hosts has.
+fn host_delays(text: &mut Text, ways: &[Way<'_>]) {
+    let family = "host_delay_seconds";
+    text.family(family, "summary", "How long things take with the 20 busiest hosts.");
+    for (place, (delay, _)) in Delays::names().into_iter().enumerate() {
+        let times = |traffic: &Traffic| traffic.waits.each()[place];
+        if ways.iter().all(|(.., traffic)| times(traffic).count == 0) {
+            continue;
+        }
+        for (host, direction, traffic) in ways {
+            let Times { count, total_ns, max_ns } = times(traffic);
+            let of = [("host", *host), ("direction", *direction), ("delay", delay)];
+            if count > 0 {
+                let [host, direction, delay] = of;
+                let labels = [host, direction, delay, ("quantile", "1.0")];
+                text.sample(family, &labels, seconds(max_ns));
+            }
+            text.sample(&format!("{family}_sum"), &of, seconds(total_ns));
+            text.sample(&format!("{family}_count"), &of, count);
+        }
+    }
+}
+
+fn seconds(nanos: u64) -> f64 {
+    nanos as f64 / 1e9
+}
+
+/// Quantiles are those since measuring began, to a sixteenth of their value; but the greatest is exact.
 fn delays(text: &mut Text, of: &Snapshot) {
     text.family("delay_seconds", "summary", "How long things take, since measuring began.");
-    let seconds = |nanos: u64| nanos as f64 / 1e9;
     for (name, delays) in of.measures.delays.each() {
         if delays.count > 0 {
-            for (quantile, permille) in [("0.5", 500), ("0.99", 990)] {
+            for (quantile, permille) in [("0.5", 500), ("0.99", 990), ("1.0", 1_000)] {
                 let labels = [("delay", name), ("quantile", quantile)];
                 text.sample("delay_seconds", &labels, seconds(delays.quantile_ns(permille)));
             }

@@ -1,8 +1,8 @@
 //! What the meter counts, for Prometheus: OpenMetrics 1.0 over HTTP, or the older text format.
 //!
 //! The meter never waits for whoever asks. Its counters are published when an interval ends, at
-//! the most once a second, and when somebody asks. Not exported: sizes, the busiest second,
-//! connections one by one, and hosts beyond the busiest, so that labels stay bounded.
+//! the most once a second, and when somebody asks. Not exported: sizes, connections one by one, and
+//! hosts beyond the busiest, so that labels stay bounded.
 
 mod family;
 mod server;

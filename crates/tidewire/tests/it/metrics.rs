@@ -3,8 +3,11 @@
 use crate::watch::{capture, data};
 use crate::{check_code, command, run, stderr};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
+use std::net::{Ipv4Addr, TcpStream};
 use std::process::{Child, Command, Stdio};
+use wire::addr::Mac;
+use wire::tcp::Flags;
+use wire::{ipv4, tcp};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -107,6 +110,13 @@ fn a_scrape_has_every_frame_and_is_open_metrics() {
         "tidewire_host_data_octets_total{host=\"02:00:00:00:00:01\",direction=\"sent\"} 300",
         "tidewire_host_tpdus_total{host=\"02:00:00:00:00:02\",direction=\"received\"} 3",
         "tidewire_heard_until_timestamp_seconds 10.000000000",
+        // One a second, of 10 octets of header and 100 of data.
+        "tidewire_peak_second_lpdus 1",
+        "tidewire_peak_second_lpdu_octets 128",
+        "tidewire_peak_second_tpdus 1",
+        "tidewire_peak_second_tpdu_octets 110",
+        "tidewire_host_peak_second_tpdus{host=\"02:00:00:00:00:02\",direction=\"received\"} 1",
+        "tidewire_host_peak_second_tpdu_octets{host=\"02:00:00:00:00:01\",direction=\"sent\"} 110",
         // 2 x 128 x 8 bits in 10 s of 10 Mbit/s.
         "tidewire_channel_utilisation_ratio 0.00002048",
     ] {
@@ -117,6 +127,65 @@ fn a_scrape_has_every_frame_and_is_open_metrics() {
     assert!(body.contains("# TYPE tidewire_lpdus_total counter\n"), "{body}");
     assert!(watched.ask("GET / HTTP/1.1\r\n\r\n").0.starts_with("HTTP/1.1 404"));
     assert!(watched.ask("POST /metrics HTTP/1.1\r\n\r\n").0.starts_with("HTTP/1.1 405"));
+}
+
+/// A frame of a TCP connection between two hosts, port 1102 of the first and port 102 of the second.
+fn segment(from_caller: bool, numbers: [u32; 2], flags: u8, data: &[u8]) -> Vec<u8> {
+    let (mut segment, mut packet) = (Vec::new(), Vec::new());
+    let (mut ports, mut hosts) = ([1_102, 102], [1, 2]);
+    if !from_caller {
+        ports.reverse();
+        hosts.reverse();
+    }
+    tcp::Pdu::between(ports, Flags(flags), numbers, data).encode(&mut segment);
+    let addresses = hosts.map(|host| Ipv4Addr::new(10, 0, 0, host));
+    ipv4::Pdu::carrying(tcp::PROTOCOL, addresses, &segment).encode(&mut packet);
+    let [from, to] = hosts.map(|host| Mac::local(host.into()).0);
+    [&to[..], &from, &[8, 0], &packet].concat()
+}
+
+/// A connection of class 0: SYN, its answer 20 ms later, the ACK after 30 ms more, a CR that is
+/// acknowledged after 40 ms, its CC, and 2 s later a DT.
+fn over_tcp() -> Vec<u8> {
+    const MILLISECOND: u64 = 1_000_000;
+    let cr = [3, 0, 0, 11, 6, 0xE0, 0, 0, 0, 1, 0];
+    let cc = [3, 0, 0, 11, 6, 0xD0, 0, 1, 0, 2, 0];
+    let dt = [3, 0, 0, 9, 2, 0xF0, 0x80, 1, 2];
+    let (syn, ack) = (0x02, 0x10);
+    let frames = [
+        (0, segment(true, [999, 0], syn, &[])),
+        (20, segment(false, [499, 1_000], syn | ack, &[])),
+        (50, segment(true, [1_000, 500], ack, &[])),
+        (60, segment(true, [1_000, 500], ack, &cr)),
+        (100, segment(false, [500, 1_011], ack, &[])),
+        (300, segment(false, [500, 1_011], ack, &cc)),
+        (2_300, segment(true, [1_011, 511], ack, &dt)),
+    ];
+    capture(&frames.map(|(at, frame)| (at * MILLISECOND, frame)))
+}
+
+#[test]
+fn a_scrape_has_what_tcp_took_with_each_host() {
+    let (_, body) = Watched::of(&over_tcp(), "1 s").scrape("text/plain");
+    for line in [
+        "delay_seconds_sum{delay=\"TCP, callee\"} 0.02",
+        "delay_seconds{delay=\"TCP round trip\",quantile=\"1.0\"} 2",
+        "host_delay_seconds_sum{host=\"10.0.0.2\",direction=\"sent\",delay=\"TCP, callee\"} 0.02",
+        "host_delay_seconds_count{host=\"10.0.0.2\",direction=\"sent\",delay=\"TCP, callee\"} 1",
+        "host_delay_seconds_sum{host=\"10.0.0.1\",direction=\"sent\",delay=\"TCP, caller\"} 0.03",
+        "host_delay_seconds_sum{host=\"10.0.0.1\",direction=\"sent\",delay=\"TCP round trip\"} 0.04",
+        "host_delay_seconds{host=\"10.0.0.2\",direction=\"sent\",delay=\"TCP round trip\",quantile=\"1.0\"} 2",
+        "host_delay_seconds_sum{host=\"10.0.0.1\",direction=\"sent\",delay=\"TCP, callee\"} 0",
+        // A CR and a CC of seven octets in the first second.
+        "peak_second_tpdus 2",
+        "peak_second_tpdu_octets 14",
+        "host_peak_second_tpdu_octets{host=\"10.0.0.2\",direction=\"received\"} 7",
+    ] {
+        let line = format!("tidewire_{line}");
+        assert!(body.lines().any(|found| found == line), "not there: {line}\n{body}");
+    }
+    // Of class 0 there is no credit and no AK.
+    assert!(!body.contains("direction=\"sent\",delay=\"acknowledgement\""), "{body}");
 }
 
 #[test]
