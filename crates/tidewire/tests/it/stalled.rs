@@ -130,11 +130,13 @@ fn a_meter_between_a_silent_pipe_and_a_reader_that_stalls_ends() {
         Stalled::start(command(&["meter", "--measure", "1 s"]), Stdio::piped(), false);
     let mut stdin = stalled.child.stdin.take().unwrap();
     stdin.write_all(&one_each(&(0..100).collect::<Vec<_>>())).unwrap();
+    // The head, and the first interval, whose hosts and connection come next.
     let mut read = Vec::new();
-    stalled.reader.read_until(b'\n', &mut read).unwrap();
+    (0..2).for_each(|_| assert!(stalled.reader.read_until(b'\n', &mut read).unwrap() > 0));
     let output = stalled.end(&mut read);
     assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
-    assert!(number(&stderr(&output), " lines not written (") > 5, "{}", stderr(&output));
+    // Those three, the total, its connection and two hosts, and the end; a page holds no more than two.
+    assert!(number(&stderr(&output), " lines not written (") >= 6, "{}", stderr(&output));
 }
 
 #[test]
