@@ -560,6 +560,6 @@ pub(crate) enum ScenarioAction {
 /// `help`
 #[derive(Args, Debug)]
 pub(crate) struct Help {
-    /// The topic; without one, the list.
+    /// The topic, or a verb; without one, the list of topics.
     pub(crate) topic: Option<String>,
 }

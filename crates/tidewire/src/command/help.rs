@@ -1,8 +1,10 @@
 //! `tidewire help`: topics, as text that is part of the program.
 
-use crate::args::Help;
+use crate::args::{Cli, Help};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
+use clap::Parser as _;
+use clap::error::ErrorKind;
 use serde_json::json;
 
 /// The topics, their first lines, and their texts.
@@ -38,7 +40,7 @@ const TOPICS: [(&str, &str, &str); 18] = [
 pub(crate) fn run(help: &Help, output: &Output) -> anyhow::Result<Exit> {
     let Some(wanted) = &help.topic else {
         output.line(
-            "Topics; tidewire help TOPIC prints one. tidewire VERB --help explains a verb.\n",
+            "Topics; tidewire help TOPIC prints one, tidewire help VERB the options of a verb.\n",
         )?;
         for (name, about, _) in TOPICS {
             output.record(&json!({ "type": "topic", "topic": name, "about": about }))?;
@@ -46,12 +48,21 @@ pub(crate) fn run(help: &Help, output: &Output) -> anyhow::Result<Exit> {
         }
         return Ok(Exit::Ok);
     };
-    let Some((_, _, text)) = TOPICS.into_iter().find(|(name, _, _)| name == wanted) else {
+    let Some(text) = text(wanted) else {
         let names: Vec<_> = TOPICS.into_iter().map(|(name, _, _)| name).collect();
-        let fix = format!("one of {}", names.join(", "));
+        let fix = format!("one of {}, or a verb", names.join(", "));
         return Err(Failure::usage(format!("no topic {wanted:?}")).with_fix(fix).into());
     };
     output.record(&json!({ "type": "help", "topic": wanted, "text": text }))?;
     output.line(text.trim_end())?;
     Ok(Exit::Ok)
+}
+
+/// The text of a topic, or else what a verb's `--help` says.
+fn text(wanted: &str) -> Option<String> {
+    let topic = TOPICS.into_iter().find(|(name, _, _)| *name == wanted);
+    topic.map(|(_, _, text)| text.to_owned()).or_else(|| {
+        let asked = Cli::try_parse_from(["tidewire", wanted, "--help"]).err()?;
+        (asked.kind() == ErrorKind::DisplayHelp).then(|| asked.render().to_string())
+    })
 }

@@ -47,6 +47,16 @@ fn experiments_explain_their_options() {
 }
 
 #[test]
+fn help_on_a_verb_is_what_the_verb_says_of_its_options() {
+    for verb in ["watch", "relay", "meter"] {
+        assert_eq!(help(&["help", verb]).trim(), help(&[verb, "--help"]).trim());
+    }
+    let output = run(&["help", "wach"]);
+    check_code(&output, 2);
+    assert!(crate::stderr(&output).contains("no topic \"wach\""), "{}", crate::stderr(&output));
+}
+
+#[test]
 fn every_topic_that_is_listed_can_be_read() {
     let list = help(&["help"]);
     let topics: Vec<&str> = list
