@@ -245,8 +245,16 @@ impl<'a> Teller<'a> {
             let record = Record::of(&item, &self.only);
             match &mut self.to {
                 To::Output(output, lines) => {
+                    let is_end = matches!(item, Item::End(_));
+                    // The end is the last record; of lines the last are the verdict.
+                    if is_end && output.json {
+                        self.beside.requirements.tell(output)?;
+                    }
                     output.record(&record)?;
                     lines.tell(&record, output)?;
+                    if is_end && !output.json {
+                        self.beside.requirements.tell(output)?;
+                    }
                 }
                 To::Screen(screen, _) => {
                     let gone = |_| io::Error::from(io::ErrorKind::BrokenPipe);
@@ -287,10 +295,7 @@ impl<'a> Teller<'a> {
                 let Some(total) = self.total.take() else { return Ok(()) };
                 export.finish(&total);
                 requirements.total(&total, self.is_missing);
-                match &self.to {
-                    To::Output(output, _) => requirements.tell(output),
-                    To::Screen(..) => Ok(()),
-                }
+                Ok(())
             }
             Item::Interval(_)
             | Item::Sample(_)
