@@ -8,6 +8,7 @@ use super::finding::Grade;
 use super::model::Model;
 use super::page::{self, Page, Room, Sheet};
 use crate::quantity;
+use crate::stream::back;
 use crate::tui::Look;
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
@@ -63,7 +64,7 @@ impl View {
         };
         Self {
             header: [
-                format!(" {}", model.head.source),
+                model.head.source.clone(),
                 format!("{which}{length}  {} frames  {state} ", model.frames()),
             ],
             page: controls.page,
@@ -103,7 +104,9 @@ pub(super) fn draw(frame: &mut Frame<'_>, view: &View, look: &Look) {
     let [left, right] = &view.header;
     let width = usize::from(area.width);
     let right_width = right.chars().count().min(width);
-    buffer.set_stringn(area.x, area.y, left, width.saturating_sub(right_width + 1), look.header);
+    let left_width = width.saturating_sub(right_width + 2);
+    let left = format!(" {}", back(left, left_width));
+    buffer.set_stringn(area.x, area.y, left, left_width + 1, look.header);
     buffer.set_stringn(
         area.x + (width - right_width) as u16,
         area.y,

@@ -6,9 +6,9 @@
 use super::event::ends;
 use super::known::Known;
 use super::model::Model;
-use super::page::Page;
+use super::page::{Page, counted};
 use crate::quantity::{self, significant};
-use crate::stream::{Identity, Named, sum};
+use crate::stream::{Named, sum};
 
 /// A share from which losses, repetitions and refusals are bad.
 const BAD_SHARE: f64 = 0.01;
@@ -91,6 +91,16 @@ fn graded(share: f64) -> Grade {
     if share >= BAD_SHARE { Grade::Bad } else { Grade::Look }
 }
 
+/// Whether so many of so many lost, repeated or refused are bad.
+pub(super) fn is_bad_share(part: u64, whole: u64) -> bool {
+    share(part, whole) >= BAD_SHARE
+}
+
+/// Whether a window was closed for too long, of a connection that lived so long.
+pub(super) fn is_closed_long(closed_ns: u64, lived_ns: u64) -> bool {
+    closed_ns >= BAD_CLOSED_NS || share(closed_ns, lived_ns) >= BAD_CLOSED_SHARE
+}
+
 impl Judge<'_> {
     fn count(&self, name: &str) -> u64 {
         self.measures.count(name)
@@ -164,20 +174,14 @@ impl Judge<'_> {
 
     fn windows(&mut self) {
         let closed = |known: &Known| known.both("closed_window_ns");
-        let lived = |known: &Known| {
-            let lived =
-                |of: &Identity| of.until_ns.unwrap_or(of.last_ns).saturating_sub(of.start_ns());
-            known.identity.as_ref().map_or(0, lived).max(closed(known))
-        };
-        let (mut longest, mut of_life, mut closings, mut now) = (0, 0.0_f64, 0, 0);
+        let (mut is_bad, mut of_life, mut closings, mut now) = (false, 0.0_f64, 0, 0);
         for known in self.model.connections.values() {
-            longest = longest.max(closed(known));
-            of_life = of_life.max(share(closed(known), lived(known)));
+            is_bad |= is_closed_long(closed(known), known.lived_ns());
+            of_life = of_life.max(share(closed(known), known.lived_ns()));
             closings = sum([closings, known.both("closed_windows")]);
             now += known.closed_since().iter().flatten().count();
         }
         if closings > 0 {
-            let is_bad = longest >= BAD_CLOSED_NS || of_life >= BAD_CLOSED_SHARE;
             let grade = if is_bad { Grade::Bad } else { Grade::Look };
             let still = if now > 0 { format!(", {now} still closed") } else { String::new() };
             let times = if closings == 1 { "once".to_owned() } else { format!("{closings} times") };
@@ -187,7 +191,7 @@ impl Judge<'_> {
                 |known| closed(known) as f64,
                 |known| {
                     let closed = closed(known);
-                    let of_life = percent(share(closed, lived(known)));
+                    let of_life = percent(share(closed, known.lived_ns()));
                     format!("{} closed, {of_life} of its life", quantity::span(closed))
                 },
             );
@@ -254,7 +258,8 @@ impl Judge<'_> {
         }
         let under_way = self.odd("transport: connection found under way");
         if under_way > 0 {
-            let text = format!("{under_way} connections were found under way: no CR was seen");
+            let found = counted(under_way, "connection");
+            let text = format!("{found} found under way: no CR was seen");
             self.push(
                 Grade::Note,
                 share(under_way, under_way.saturating_add(attempts)),
@@ -309,6 +314,14 @@ impl Judge<'_> {
         if again > 0 {
             let ratio = share(again, segments);
             let text = format!("TCP sent {again} of {segments} segments again, {}", percent(ratio));
+            self.push(graded(ratio), ratio, Page::Capture, text);
+        }
+        let lost = self.odd("transport: TPKT stream lost its step");
+        if lost > 0 {
+            let ratio = share(lost, segments);
+            let times = if lost == 1 { "once".to_owned() } else { format!("{lost} times") };
+            let why = "TCP octets are missing or no TPKTs";
+            let text = format!("TPKTs were lost track of {times}: {why}");
             self.push(graded(ratio), ratio, Page::Capture, text);
         }
         let copies = self.count("tcp_copies");
@@ -400,6 +413,14 @@ mod tests {
             findings(&fed(&[("tpdus", 9)], &[("time: frame before the origin", 5)], None, 95));
         assert_eq!(found[0].text, "5 frames are earlier than the first: are captures in order?");
         assert_eq!(found[0].grade, Grade::Bad);
+    }
+
+    #[test]
+    fn gaps_in_tcp_are_told_of() {
+        let odd = [("transport: TPKT stream lost its step", 4)];
+        let found = findings(&fed(&[("tpdus", 90), ("tcp_segments", 100)], &odd, None, 100));
+        let text = "TPKTs were lost track of 4 times: TCP octets are missing or no TPKTs";
+        assert_eq!((found[0].grade, found[0].text.as_str()), (Grade::Bad, text));
     }
 
     #[test]

@@ -122,6 +122,12 @@ impl Known {
         stream::sum(self.directions().iter().map(|direction| direction.count(name)))
     }
 
+    /// How long it has lived, as far as was told, and no less than its windows were closed.
+    pub(super) fn lived_ns(&self) -> u64 {
+        let lived = |of: &Identity| of.until_ns.unwrap_or(of.last_ns).saturating_sub(of.start_ns());
+        self.identity.as_ref().map_or(0, lived).max(self.both("closed_window_ns"))
+    }
+
     /// Since when each side has been given no credit, as was told last.
     pub(super) const fn closed_since(&self) -> [Option<u64>; 2] {
         self.closed_since

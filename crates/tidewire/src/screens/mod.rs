@@ -11,6 +11,7 @@
 //! ```
 
 mod controls;
+mod course;
 mod draw;
 mod event;
 mod finding;

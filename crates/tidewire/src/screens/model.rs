@@ -3,6 +3,7 @@
 //! Bounded: so many connections, hosts and events are kept, the quietest connections go first, and
 //! what went is counted.
 
+use super::course::{Course, Moment};
 use super::event::{Event, Events};
 use super::history::History;
 use super::known::Known;
@@ -10,21 +11,12 @@ use super::sum;
 use crate::stream::{
     Collection, ConnectionInterval, End, Head, HostInterval, Interval, Named, Record, Sample, Total,
 };
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 /// Connections kept at the least, and half of those at the most.
 const CONNECTIONS: usize = 1_000;
 /// Hosts kept.
 const HOSTS: usize = 1_000;
-/// Reports of which the course is kept.
-const COURSE: usize = 600;
-
-/// One report in the course of things.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Moment {
-    pub(super) tpdus_per_second: f64,
-    pub(super) again_per_second: f64,
-}
 
 /// What a host sent and received.
 pub(super) type Both = [Named<u64>; 2];
@@ -46,7 +38,7 @@ pub(super) struct Model {
     /// Connections that had to go for want of room.
     pub(super) gone: u64,
     hosts: BTreeMap<Option<String>, Both>,
-    pub(super) course: VecDeque<Moment>,
+    pub(super) course: Course,
     /// What the last report within an interval had told, so that the course has each thing once.
     accumulated: (u64, u64, u64),
     pub(super) events: Events,
@@ -69,7 +61,7 @@ impl Model {
             connections: BTreeMap::new(),
             gone: 0,
             hosts: BTreeMap::new(),
-            course: VecDeque::new(),
+            course: Course::new(),
             accumulated: (0, 0, 0),
             events: Events::default(),
             history: History::default(),
@@ -222,10 +214,7 @@ impl Model {
             return;
         }
         let rate = |now: u64, before: u64| now.saturating_sub(before) as f64 / seconds;
-        if self.course.len() == COURSE {
-            self.course.pop_front();
-        }
-        self.course.push_back(Moment {
+        self.course.push(Moment {
             tpdus_per_second: rate(now.1, before.1),
             again_per_second: rate(now.2, before.2),
         });

@@ -91,6 +91,45 @@ fn no_size_and_no_stream_makes_a_page_panic() {
 }
 
 #[test]
+fn nothing_is_cut_off_in_eighty_columns() {
+    let (mut long, head) = (cell(), cell().head);
+    let text = r#"{"type":"connection","id":77,"ends":["[2001:db8:1111:2222:3333:4444:5555:6666]:50102",
+        "[2001:db8:1111:2222:3333:4444:5555:7777]:102"],"references":[65535,65535],"class":4,
+        "user":"unknown","confidence":"likely","state":"closed","ending":"erroneous",
+        "opening_ns":1,"established_ns":2,"closing_ns":3000000000,"closed_ns":4000000000,
+        "last_ns":4000000000,"until_ns":4000000000,"directions":[DIRECTION,DIRECTION]}"#;
+    let direction = r#"{"dt_tpdus":99999999,"dt_retransmissions":99999999,"ak_tpdus":99999999,
+        "dt_data_octets":9999999999,"dt_into_closed_window":99999999,"closed_windows":99999999,
+        "closed_window_ns":3999000000,"ack_delays":7,"ack_delay_total_ns":1399999999,
+        "peak_second_tpdus":99999,"peak_second_tpdu_octets":99999999,"tcp_round_trips":99999,
+        "tcp_round_trip_total_ns":1399999999999,"tcp_callee_handshakes":1,
+        "tcp_callee_handshake_total_ns":123456789}"#;
+    long.take(serde_json::from_str(&text.replace("DIRECTION", direction)).unwrap());
+    for model in [&cell(), &long, &Model::new(head)] {
+        for page in Page::ALL {
+            let controls = Controls { chosen: Some(77), ..on(page) };
+            let view = View::of(model, &controls, (80, 24), &look(Theme::Mono));
+            let heading = view.sheet.heading.iter();
+            let lines = heading.chain([&view.sheet.about, &view.footer]);
+            for line in lines.chain(view.sheet.rows.iter().map(|row| &row.text)) {
+                assert!(line.chars().count() <= 80, "{page:?}: {line:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn of_a_long_name_of_what_is_read_the_back_is_shown() {
+    let mut model = cell();
+    model.head.source = format!("/captures/{}/plant.pcapng", "line".repeat(20));
+    let text = drawn(&model, &on(Page::Overview), (80, 24));
+    assert!(
+        text.lines().next().unwrap().contains("line/plant.pcapng 6.00 s  595 frames"),
+        "{text}"
+    );
+}
+
+#[test]
 fn numbers_that_nobody_counts_to_make_no_page_panic() {
     let lines = hostile::tests::cell();
     let mut records = 0;

@@ -93,7 +93,7 @@ fn memory_is_bounded_whatever_is_told() {
     }
     assert!(model.connections.len() < 2 * CONNECTIONS);
     assert_eq!(model.connections.len() as u64 + model.gone, 10_000);
-    assert!(model.course.len() <= COURSE && model.told().count() <= 512);
+    assert!(model.course.moments().len() <= 600 && model.told().count() <= 512);
     // The busiest stay.
     assert!(model.connections.values().filter(|known| known.tpdus() == 99).count() >= 90);
 }

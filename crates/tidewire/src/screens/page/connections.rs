@@ -1,10 +1,10 @@
 //! Connections, one in a row.
 
-use super::{Room, Row, Sheet, percent, short};
+use super::{Room, Row, Sheet, counted, percent, short};
 use crate::quantity;
 use crate::screens::controls::Controls;
 use crate::screens::event::ends;
-use crate::screens::finding::Grade;
+use crate::screens::finding::{Grade, is_bad_share, is_closed_long};
 use crate::screens::known::Known;
 use crate::screens::model::Model;
 use crate::stream;
@@ -25,7 +25,8 @@ pub(super) fn sheet(model: &Model, controls: &Controls, room: Room) -> Sheet {
     rows.sort_by(|(a, _), (b, _)| b.cmp(a));
     let sorted = SORTS.get(controls.sort).copied().unwrap_or_default();
     let gone = if model.gone > 0 { format!(", {} more let go", model.gone) } else { String::new() };
-    let about = format!("{} connections{gone}; by {sorted} (s), Enter for one", rows.len());
+    let all = counted(rows.len() as u64, "connection");
+    let about = format!("{all}{gone}; by {sorted} (s), Enter for one");
     let width = ends_columns(room);
     let heading = format!(
         "   {:<width$} {:<7} {:<8} {:>6} {:>6} {:>6} {:>7}",
@@ -44,7 +45,8 @@ struct Figures {
     again: u64,
     closed_ns: u64,
     delay_ns: Option<u64>,
-    is_closed: bool,
+    beyond: u64,
+    lived_ns: u64,
     outcome: String,
 }
 
@@ -58,7 +60,8 @@ impl Figures {
             again: both("dt_retransmissions"),
             closed_ns: both("closed_window_ns"),
             delay_ns: both("ack_delay_total_ns").checked_div(both("ack_delays")),
-            is_closed: known.closed_since().iter().any(Option::is_some),
+            beyond: both("dt_into_closed_window"),
+            lived_ns: known.lived_ns(),
             outcome: outcome.to_owned(),
         }
     }
@@ -66,10 +69,13 @@ impl Figures {
     /// What deserves attention.
     fn grade(&self) -> Option<Grade> {
         let is_refused = ["refused", "erroneous"].contains(&self.outcome.as_str());
-        if is_refused || self.is_closed || self.again > self.dts / 100 {
+        let is_closed_long = self.closed_ns > 0 && is_closed_long(self.closed_ns, self.lived_ns);
+        let is_bad = |part| is_bad_share(part, self.dts);
+        if is_refused || is_closed_long || is_bad(self.again) || is_bad(self.beyond) {
             return Some(Grade::Bad);
         }
-        let is_odd = self.again > 0 || self.closed_ns > 0 || self.outcome == "abrupt";
+        let is_odd =
+            stream::sum([self.again, self.closed_ns, self.beyond]) > 0 || self.outcome == "abrupt";
         is_odd.then_some(Grade::Look)
     }
 

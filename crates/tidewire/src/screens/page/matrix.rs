@@ -1,6 +1,6 @@
 //! Who talks with whom: TPDUs from each host to each, of the connections that are kept.
 
-use super::{Room, Row, Sheet, short};
+use super::{Room, Row, Sheet, counted, short};
 use crate::screens::model::Model;
 use crate::stream::{shortened, sum, tpdus};
 use std::collections::BTreeMap;
@@ -48,8 +48,13 @@ pub(super) fn sheet(model: &Model, room: Room) -> Sheet {
     });
     let rows = rows.collect();
     let more = hosts.len() - shown.len();
-    let more = if more > 0 { format!(", {more} quieter hosts not shown") } else { String::new() };
-    let about = format!("TPDUs between hosts, of {} connections{more}", model.connections.len());
+    let more = if more > 0 {
+        format!(", {} not shown", counted(more as u64, "quieter host"))
+    } else {
+        String::new()
+    };
+    let all = counted(model.connections.len() as u64, "connection");
+    let about = format!("TPDUs between hosts, of {all}{more}");
     Sheet { about, heading: Some(heading.trim_end().to_owned()), rows }
 }
 

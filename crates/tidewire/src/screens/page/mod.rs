@@ -139,6 +139,11 @@ pub(super) fn short(count: u64) -> String {
     }
 }
 
+/// So many of something.
+pub(super) fn counted(count: u64, what: &str) -> String {
+    format!("{} {what}{}", short(count), if count == 1 { "" } else { "s" })
+}
+
 /// A share; nothing of nothing.
 fn percent(part: u64, whole: u64) -> String {
     if whole == 0 {
@@ -156,18 +161,24 @@ fn bar(part: u64, greatest: u64, columns: usize, symbols: Symbols) -> String {
     sign.repeat(length)
 }
 
-/// A course as one row, the newest at the right.
+/// A course as one row, the newest at the right. Where there is more than fits, a column shows the greatest
+/// of its part.
 fn course(values: &[f64], columns: usize, symbols: Symbols) -> String {
     const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     const SIGNS: [char; 9] = [' ', '.', '.', ':', ':', '+', '+', '#', '#'];
     let signs = if symbols == Symbols::Ascii { SIGNS } else { BLOCKS };
-    let newest = values.get(values.len().saturating_sub(columns)..).unwrap_or_default();
-    let greatest = newest.iter().copied().fold(0.0, f64::max);
-    let sign = |value: &f64| {
+    let greatest_of = |values: &[f64]| values.iter().copied().fold(0.0, f64::max);
+    let greatest = greatest_of(values);
+    let sign = |value: f64| {
         let height = if greatest > 0.0 { (value / greatest * 8.0).ceil() as usize } else { 0 };
         signs.get(height).copied().unwrap_or(' ')
     };
-    newest.iter().map(sign).collect()
+    let shown = values.len().min(columns);
+    let part = |column: usize| {
+        let [from, to] = [column, column + 1].map(|column| column * values.len() / shown);
+        greatest_of(values.get(from..to).unwrap_or_default())
+    };
+    (0..shown).map(|column| sign(part(column))).collect()
 }
 
 /// `hh:mm:ss.mmm` of a day (UTC).
@@ -175,4 +186,17 @@ pub(super) fn clock(at_ns: u64) -> String {
     let mut text = crate::calendar::time_of_day(wire::time::Instant::from_nanos(at_ns));
     text.truncate("00:00:00.000".len());
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_course_that_does_not_fit_shows_the_greatest_of_each_part() {
+        let values: Vec<f64> = (0..100).map(|at| if at == 3 { 8.0 } else { 1.0 }).collect();
+        assert_eq!(course(&values, 10, Symbols::Blocks), "█▁▁▁▁▁▁▁▁▁");
+        assert_eq!(course(&[8.0, 1.0], 10, Symbols::Blocks), "█▁");
+        assert_eq!(course(&[], 10, Symbols::Blocks), "");
+    }
 }

@@ -4,7 +4,7 @@
 use super::{Room, Row, Sheet, clock, percent, short};
 use crate::quantity;
 use crate::screens::controls::Controls;
-use crate::screens::finding::Grade;
+use crate::screens::finding::{Grade, is_bad_share, is_closed_long};
 use crate::screens::known::{Known, Side, Stand};
 use crate::screens::model::Model;
 use crate::stream::{Identity, Named, of_all_kinds, shortened, sum};
@@ -32,7 +32,7 @@ pub(super) fn sheet(model: &Model, controls: &Controls, room: Room) -> Sheet {
         ("this side", &directions[0], known.closed_since()[0]),
         ("that side", &directions[1], known.closed_since()[1]),
     ] {
-        rows.push(side(name, sent, closed.is_some()));
+        rows.push(side(name, sent, (closed.is_some(), known.lived_ns())));
     }
     let more = at_most(&directions).into_iter().chain(in_tcp(&directions));
     rows.extend(more.map(Row::plain));
@@ -63,7 +63,10 @@ fn who(identity: &Identity) -> Vec<Row> {
         let end = shortened(&identity.ends[side], 46);
         Row::plain(format!("   {name}  {end}  reference {}", reference(side)))
     };
-    let about = format!("   class {class}  user {} ({})", identity.user, identity.confidence);
+    // What is not known at all is known with no confidence.
+    let sure = Some(&identity.confidence).filter(|sure| *sure != "none");
+    let sure = sure.map_or_else(String::new, |sure| format!(" ({sure})"));
+    let about = format!("   class {class}  user {}{sure}  {}", identity.user, identity.outcome());
     vec![line("this side", 0), line("that side", 1), Row::plain(about)]
 }
 
@@ -76,15 +79,20 @@ fn states(identity: &Identity) -> String {
     ];
     let told = |(name, at): (&str, Option<u64>)| at.map(|at| format!("{name} {}", clock(at)));
     let steps: Vec<String> = steps.into_iter().filter_map(told).collect();
-    format!("   {}; {}", steps.join("  "), identity.outcome())
+    match steps.is_empty() {
+        true => "   when it came to its state is not known".to_owned(),
+        false => format!("   {}", steps.join("  ")),
+    }
 }
 
-fn side(name: &str, sent: &Named<u64>, is_closed: bool) -> Row {
+fn side(name: &str, sent: &Named<u64>, (is_closed, lived_ns): (bool, u64)) -> Row {
     let (dts, again) = (sent.count("dt_tpdus"), sent.count("dt_retransmissions"));
     let closed_ns = sent.count("closed_window_ns");
     let mean = sent.count("ack_delay_total_ns").checked_div(sent.count("ack_delays"));
     let beyond = sent.count("dt_into_closed_window");
-    let is_bad = is_closed || again > dts / 100;
+    let is_bad = closed_ns > 0 && is_closed_long(closed_ns, lived_ns)
+        || is_bad_share(again, dts)
+        || is_bad_share(beyond, dts);
     let grade = match (is_bad, sum([again, closed_ns, beyond])) {
         (true, _) => Some(Grade::Bad),
         (false, 0) => None,
@@ -130,18 +138,19 @@ fn in_tcp([this, that]: &[Named<u64>; 2]) -> Option<String> {
             sent.count("tcp_callee_handshake_total_ns"),
             sent.count("tcp_caller_handshake_total_ns"),
         ]);
-        total_ns.checked_div(sum(halves)).map_or_else(|| "-".to_owned(), quantity::span)
+        total_ns.checked_div(sum(halves)).map(quantity::span)
     };
     let counts = ["tcp_round_trips", "tcp_callee_handshakes", "tcp_caller_handshakes"];
     let is_told = |sent: &&Named<u64>| counts.iter().any(|name| sent.count(name) > 0);
     [this, that].iter().any(is_told).then(|| {
-        format!(
-            "   TCP round trip {}  that {} SYN {}, {}",
-            side(this),
-            side(that),
-            answered(this),
-            answered(that)
-        )
+        let syn = match [this, that].map(answered) {
+            [None, None] => String::new(),
+            both => {
+                let [this, that] = both.map(|told| told.unwrap_or_else(|| "-".to_owned()));
+                format!(" SYN {this}, {that}")
+            }
+        };
+        format!("   TCP round trip {}  that {}{syn}", side(this), side(that))
     })
 }
 
@@ -183,8 +192,11 @@ fn chart(known: &Known, side: usize, name: &str, columns: usize, height: usize) 
             cells[0] = 'x';
         }
     }
-    let mut rows =
-        vec![Row::plain(format!("{name}, {} to {}", clock(first.at_ns), clock(last.at_ns)))];
+    let mut rows = vec![Row::plain(format!(
+        "{name}, by number, {} to {}",
+        clock(first.at_ns),
+        clock(last.at_ns)
+    ))];
     for place in 0..=height {
         let cells: String = cells.iter().map(|column| column[place]).collect();
         let label = match place {

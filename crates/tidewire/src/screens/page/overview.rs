@@ -2,8 +2,9 @@
 
 use super::{Room, Row, Sheet, course, percent, short};
 use crate::quantity;
+use crate::screens::course::Moment;
 use crate::screens::finding::{Finding, findings};
-use crate::screens::model::{Model, Moment};
+use crate::screens::model::Model;
 use crate::stream::Named;
 use meter::measure::Delays;
 
@@ -78,12 +79,12 @@ fn figures(measures: &Named<u64>) -> Vec<String> {
 fn courses(model: &Model, room: Room) -> Vec<String> {
     let columns = room.columns.saturating_sub(30).min(60);
     let line = |name: &str, of: fn(&Moment) -> f64| {
-        let values: Vec<f64> = model.course.iter().map(of).collect();
+        let values: Vec<f64> = model.course.moments().iter().map(of).collect();
         let greatest = values.iter().copied().fold(0.0, f64::max);
         let greatest = quantity::significant(greatest, 3);
         format!("{name:8} at most {greatest:>6} |{}", course(&values, columns, room.symbols))
     };
-    if model.course.len() < 2 {
+    if model.course.moments().len() < 2 {
         return Vec::new();
     }
     vec![

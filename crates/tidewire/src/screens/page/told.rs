@@ -1,6 +1,6 @@
 //! What happened, and how well frames came in.
 
-use super::{Room, Row, Sheet, clock};
+use super::{Room, Row, Sheet, clock, counted};
 use crate::calendar;
 use crate::quantity;
 use crate::screens::finding::Grade;
@@ -21,7 +21,7 @@ pub(super) fn events(model: &Model, _room: Room) -> Sheet {
         .collect();
     let gone = model.events.gone;
     let gone = if gone > 0 { format!(", {gone} before them let go") } else { String::new() };
-    let about = format!("{} events, the latest first (UTC){gone}", rows.len());
+    let about = format!("{}, the latest first (UTC){gone}", counted(rows.len() as u64, "event"));
     Sheet { about, heading: None, rows }
 }
 

@@ -1,19 +1,19 @@
 //! How much there is: by host, by kind of TPDU, by size.
 
-use super::{Room, Row, Sheet, bar, percent, short};
-use crate::screens::finding::Grade;
+use super::{Room, Row, Sheet, bar, counted, percent, short};
+use crate::screens::finding::{Grade, is_bad_share};
 use crate::screens::model::Model;
 use crate::stream::{of_all_kinds, shortened, sum, tpdus as tpdus_of};
 use wire::tp::Kind;
 
 /// Hosts, the busiest first.
 pub(super) fn hosts(model: &Model, room: Room) -> Sheet {
-    let width = room.columns.saturating_sub(50).clamp(12, 45);
+    let width = room.columns.saturating_sub(51).clamp(12, 45);
     let mut rows: Vec<(u64, Row)> = model
         .hosts()
         .map(|(host, [sent, received])| {
             let (dts, again) = (sent.count("dt_tpdus"), sent.count("dt_retransmissions"));
-            let grade = (again > dts / 100).then_some(Grade::Bad);
+            let grade = is_bad_share(again, dts).then_some(Grade::Bad);
             let text = format!(
                 "{} {:<width$} {:>7} {:>8} {:>6} {:>7} {:>8} {:>6}",
                 grade.map_or("  ", Grade::sign),
@@ -33,7 +33,10 @@ pub(super) fn hosts(model: &Model, room: Room) -> Sheet {
         "   {:<width$} {:>7} {:>8} {:>6} {:>7} {:>8} {:>6}",
         "host", "sent", "octets", "again", "recvd", "octets", "conn."
     );
-    let about = format!("{} hosts, with TPDUs and data octets sent and received", rows.len());
+    let about = format!(
+        "{}, with TPDUs and data octets sent and received",
+        counted(rows.len() as u64, "host")
+    );
     Sheet { about, heading: Some(heading), rows: rows.into_iter().map(|(_, row)| row).collect() }
 }
 
@@ -82,7 +85,7 @@ pub(super) fn tpdus(model: &Model, room: Room) -> Sheet {
         "   {:<4} {:>7} {:>6} {:>7} {:>8} {:>9}",
         "TPDU", "count", "share", "again", "headers", "data"
     );
-    let about = format!("{} TPDUs by kind; octets of headers and of data", short(all));
+    let about = format!("{} by kind; octets of headers and of data", counted(all, "TPDU"));
     Sheet { about, heading: Some(heading), rows }
 }
 
@@ -103,7 +106,7 @@ pub(super) fn sizes(model: &Model, room: Room) -> Sheet {
     let greatest = classes.iter().map(|(_, [_, dts, ..])| *dts).max().unwrap_or(0);
     let columns = room.columns.saturating_sub(48).min(40);
     let rows = classes.into_iter().map(|(label, [tpdus, dts, again, tsdus])| {
-        let grade = (again > dts / 100).then_some(Grade::Bad);
+        let grade = is_bad_share(again, dts).then_some(Grade::Bad);
         let text = format!(
             "{} {label:<12} {:>7} {:>7} {:>6} {:>7}  {}",
             grade.map_or("  ", Grade::sign),
