@@ -64,16 +64,23 @@ fn figures(measures: &Named<u64>) -> Vec<String> {
             count("connection_ends"),
         ),
     ];
-    for (name, [of, _, _, p50, p99, max]) in Delays::names() {
-        let n = measures.count(of);
-        if n == 0 {
-            continue;
-        }
-        let span = |name| measures.get(name).map_or_else(|| "-".to_owned(), quantity::span);
-        let (p50, p99, max) = (span(p50), span(p99), span(max));
-        lines.push(format!("{name:15} p50 {p50:>7}  p99 {p99:>7}  max {max:>7}  n {}", short(n)));
-    }
+    lines.extend(Delays::names().into_iter().filter_map(|(name, of)| delay(measures, name, of)));
     lines
+}
+
+/// How long something took, if it came about. Quantiles do not add up over intervals, so that there are
+/// none until the total is told.
+fn delay(measures: &Named<u64>, name: &str, of: [&str; 6]) -> Option<String> {
+    let [count, total, _, p50, p99, max] = of;
+    let n = measures.count(count);
+    let mean = measures.count(total).checked_div(n)?;
+    let told = [("p50", measures.get(p50)), ("p99", measures.get(p99)), ("max", measures.get(max))];
+    let told: String = [("mean", Some(mean))]
+        .into_iter()
+        .chain(told)
+        .filter_map(|(name, nanos)| Some(format!("{name} {:>7}  ", quantity::span(nanos?))))
+        .collect();
+    Some(format!("{name:15} {told}n {}", short(n)))
 }
 
 fn courses(model: &Model, room: Room) -> Vec<String> {
