@@ -2,7 +2,11 @@
 
 use crate::output;
 use anyhow::Context;
+use core::time::Duration;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+/// How long a wait lasts at the most before somebody looks whether it is to end.
+pub(crate) const LOOK_UP: Duration = Duration::from_millis(100);
 
 static STOP: AtomicBool = AtomicBool::new(false);
 

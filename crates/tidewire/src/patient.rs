@@ -4,7 +4,7 @@
 //! Not held to that: a write for which others that write to the same pipe take the room at the same
 //! moment. A second interrupt ends the process even so.
 
-use crate::interrupt;
+use crate::interrupt::{self, LOOK_UP};
 use core::time::Duration;
 use live::clock;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -16,9 +16,6 @@ use wire::time::Instant;
 
 /// For how long a reader may take nothing after an interrupt.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
-/// How often is looked whether somebody interrupts.
-const LOOK_UP: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
-const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 /// What Linux takes whole where it says that there is room: a page of a pipe (pipe(7), `PIPE_BUF`).
 const PIECE_OCTETS: usize = 4_096;
 
@@ -93,7 +90,13 @@ impl<W: Write + AsFd> Write for Patient<W> {
 
 /// Whether there is room at once.
 pub(crate) fn has_room(to: &impl AsFd) -> bool {
-    matches!(poll(&mut [PollFd::new(to, PollFlags::OUT)], Some(&AT_ONCE)), Ok(1..))
+    matches!(wait(to, Duration::ZERO), Ok(1..))
+}
+
+/// Waits for room no longer than that; how many have some, of the one that is asked.
+fn wait(to: &impl AsFd, longest: Duration) -> Result<usize, Errno> {
+    let longest = Timespec::try_from(longest).map_err(|_| Errno::INVAL)?;
+    poll(&mut [PollFd::new(to, PollFlags::OUT)], Some(&longest))
 }
 
 /// Waits for room, or for somebody to have gone; no room if there was an interrupt and nothing was read
@@ -101,7 +104,7 @@ pub(crate) fn has_room(to: &impl AsFd) -> bool {
 fn await_room(to: &impl AsFd) -> io::Result<bool> {
     let mut interrupted: Option<Instant> = None;
     loop {
-        match poll(&mut [PollFd::new(to, PollFlags::OUT)], Some(&LOOK_UP)) {
+        match wait(to, LOOK_UP) {
             Ok(0) | Err(Errno::INTR) => {}
             Ok(_) => return Ok(true),
             Err(error) => return Err(error.into()),

@@ -1,7 +1,7 @@
 //! A stream that another program writes to, read by a thread of its own: whoever takes what was read
 //! need not wait for it.
 
-use crate::interrupt;
+use crate::interrupt::{self, LOOK_UP};
 use crate::patient::PATIENCE;
 use core::time::Duration;
 use live::clock;
@@ -11,8 +11,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use wire::time::Instant;
 
-/// How often a silent stream is left to see whether somebody wants it to end.
-const LOOK_UP: Duration = Duration::from_millis(100);
 const CHUNK_OCTETS: usize = 64 << 10;
 
 /// How long reading waits for something to read.

@@ -5,10 +5,11 @@ use super::watch::{Export, Requirements};
 use crate::args::measuring::MeasuringOptions;
 use crate::calendar;
 use crate::exit::{Exit, Failure};
+use crate::interrupt::{self, LOOK_UP};
 use crate::metrics::{Exporter, Health};
 use crate::output::Output;
+use crate::quantity;
 use crate::stream::{Details, Head, Item, Lines, Record, Recorder, Spans, Subset};
-use crate::{interrupt, quantity};
 use bench::scenario::{Rate, Span};
 use bench::verdict::Verdict;
 use core::time::Duration;
@@ -22,8 +23,6 @@ use wire::units::BitRate;
 
 /// The measurement interval, unless another is asked for.
 pub(super) const MEASURE: Duration = Duration::from_secs(10);
-/// How long a wait lasts before somebody looks up.
-const LOOK_UP: Duration = Duration::from_millis(100);
 
 /// How to measure and what of it to tell.
 #[derive(Clone, Debug)]

@@ -32,16 +32,7 @@ pub(crate) fn run(options: &Show, output: &Output) -> anyhow::Result<Exit> {
     let reading =
         std::thread::spawn(move || read(reader, &name, speed, |record| send(&to, record)));
     let look = Look::new(options.theme, options.symbols, &Surroundings::of_process());
-    let is_interrupted = screens::show(head, &records, &look)?;
-    drop(records);
-    if is_interrupted || interrupt::requested() {
-        return Ok(Exit::Interrupted);
-    }
-    // Whoever leaves before the end has no verdict of it, and a silent pipe is not waited for.
-    if !reading.is_finished() {
-        return Ok(Exit::Ok);
-    }
-    reading.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    screens::show(head, (records, reading), &look)
 }
 
 /// Tells a stream in lines, or on. After an interrupt, what whoever writes the stream has to say of its end

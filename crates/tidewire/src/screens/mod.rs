@@ -21,6 +21,7 @@ mod model;
 mod page;
 mod sum;
 
+use crate::exit::Exit;
 use crate::interrupt;
 use crate::stream::{Head, Record};
 use crate::tui::{Look, Session};
@@ -34,6 +35,7 @@ use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::event::{self as terminal_event, Event, KeyEventKind};
 use std::io::{self, BufWriter};
 use std::sync::mpsc::Receiver;
+use std::thread::JoinHandle;
 
 /// From one redraw to the next, at the least.
 const REDRAW: Duration = Duration::from_millis(100);
@@ -42,8 +44,26 @@ const TAKE: Duration = Duration::from_millis(80);
 /// Within this time a record follows the one before it where a file is read as fast as it can be.
 const FOLLOWS: Duration = Duration::from_millis(2);
 
+/// Shows what a thread tells until somebody leaves, and how that thread ended if it has. Whoever leaves
+/// before has no verdict of it, and a silent pipe is not waited for.
+pub(crate) fn show(
+    head: Head,
+    (records, teller): (Receiver<Record>, JoinHandle<anyhow::Result<Exit>>),
+    look: &Look,
+) -> anyhow::Result<Exit> {
+    let is_interrupted = draw_until_left(head, &records, look)?;
+    drop(records);
+    if is_interrupted || interrupt::requested() {
+        return Ok(Exit::Interrupted);
+    }
+    if !teller.is_finished() {
+        return Ok(Exit::Ok);
+    }
+    teller.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
 /// Shows what is told until somebody leaves; whether that was by an interrupt.
-pub(crate) fn show(head: Head, records: &Receiver<Record>, look: &Look) -> anyhow::Result<bool> {
+fn draw_until_left(head: Head, records: &Receiver<Record>, look: &Look) -> anyhow::Result<bool> {
     let session = Session::begin()?;
     let mut screen = Screen {
         model: Model::new(head),

@@ -5,11 +5,12 @@ pub(super) mod store;
 use super::watch::{Captures, listen, name_of, open_as};
 use crate::args::capture::Capture;
 use crate::exit::{Exit, Failure};
+use crate::interrupt::{self, LOOK_UP};
 use crate::listener::{Listener, Times, Wanted};
 use crate::output::Output;
 use crate::patient::PATIENCE;
 use crate::stream::Collection;
-use crate::{interrupt, way};
+use crate::way;
 use bench::scenario::Span;
 use core::time::Duration;
 use live::clock;
@@ -22,8 +23,7 @@ use wire::dissect::Stripper;
 use wire::filter::Filter;
 use wire::time::{Instant, nanos};
 
-/// How long to wait for a frame before looking up, and how often what was counted is written.
-const LOOK_UP: Duration = Duration::from_millis(100);
+/// How often what was counted is written.
 const COUNTS_EVERY: Duration = Duration::from_secs(1);
 
 /// What is said wherever user data goes into a file.

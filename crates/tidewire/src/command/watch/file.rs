@@ -5,7 +5,7 @@ use super::frames::Frames;
 use crate::args::source::FrameSource;
 use crate::command::measuring::{Heard, Teller};
 use crate::exit::Failure;
-use crate::interrupt;
+use crate::interrupt::{self, LOOK_UP};
 use crate::metrics::Health;
 use crate::output::Output;
 use crate::pipe::Pipe;
@@ -25,8 +25,6 @@ use wire::time::{Instant, nanos};
 
 /// Smaller files are read before anybody could look at a progress bar.
 const WORTH_A_BAR_OCTETS: u64 = 32 << 20;
-/// How often the end of a growing file is looked at.
-const LOOK_UP: Duration = Duration::from_millis(100);
 /// Nanoseconds for which nobody waits.
 const ENDLESS: u64 = u64::MAX / 2;
 /// How often, in the time of its frames, is looked at what a capture says was lost.

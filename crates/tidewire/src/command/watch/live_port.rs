@@ -4,7 +4,7 @@ use super::annotate::Frame;
 use super::frames::Frames;
 use crate::command::measuring::{Heard, Teller};
 use crate::exit::Failure;
-use crate::interrupt;
+use crate::interrupt::{self, LOOK_UP};
 use crate::listener::{Listener, Times, Wanted};
 use crate::metrics::Health;
 use crate::output::Output;
@@ -15,8 +15,6 @@ use live::clock::{self, Correlation};
 use wire::capture::{Record, SNAP_OCTETS};
 use wire::filter::Filter;
 
-/// How long to wait for a frame before looking up.
-const LOOK_UP: Duration = Duration::from_millis(100);
 /// How often what was counted goes into a file.
 const COUNTS_EVERY: Duration = Duration::from_secs(1);
 /// By how much a frame may be older than the moment it is taken from a port that was silent.

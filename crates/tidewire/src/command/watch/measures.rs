@@ -5,8 +5,8 @@ use crate::args::Watch;
 use crate::command::measuring::{self, Measuring, Teller, conclude};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
+use crate::screens;
 use crate::tui::{self, Look, Surroundings};
-use crate::{interrupt, screens};
 use bench::scenario::Span;
 use core::time::Duration;
 use std::sync::mpsc;
@@ -66,14 +66,5 @@ pub(super) fn run(watch: &Watch, listen: Option<Span>) -> anyhow::Result<Exit> {
         conclude(heard, &mut recorder, &mut teller)
     });
     let look = Look::new(options.theme, options.symbols, &Surroundings::of_process());
-    let is_interrupted = screens::show(head, &records, &look)?;
-    drop(records);
-    if is_interrupted || interrupt::requested() {
-        return Ok(Exit::Interrupted);
-    }
-    // Whoever leaves before the end has no verdict of it, and a silent pipe is not waited for.
-    if !meter.is_finished() {
-        return Ok(Exit::Ok);
-    }
-    meter.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    screens::show(head, (records, meter), &look)
 }
