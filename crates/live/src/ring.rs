@@ -13,8 +13,10 @@ use std::io;
 
 /// Octets of a block: the longest frame with its header, four times.
 const BLOCK_OCTETS: usize = 256 << 10;
-/// After what time a block is passed on that is not full.
-const RETIRE: Duration = Duration::from_millis(8);
+/// After what time a block is passed on that is not full, or after twice that if frames had just begun to
+/// go into it. So long times the number of blocks the reader may be away however few frames there are: of 16
+/// MB, two seconds.
+const RETIRE: Duration = Duration::from_millis(32);
 /// What the kernel wants to be told of frames, and does not use with blocks.
 const FRAME_OCTETS: usize = 2_048;
 const FEWEST_BLOCKS: usize = 2;
