@@ -203,9 +203,11 @@ fn conclude(
     output.remark(&said);
     match (stopped, dropped_by_kernel) {
         (Some(Stopped::Failed(failure)), _) => Err(failure.into()),
-        (Some(Stopped::NobodyReads), _) => Ok(Exit::Ok),
-        (Some(Stopped::Unread), _) => Ok(Exit::Interrupted),
-        (None, _) if interrupt::requested() => Ok(Exit::Interrupted),
+        // Whoever reads may have been interrupted as well, and be the first to go.
+        (Some(Stopped::NobodyReads | Stopped::Unread) | None, _) if interrupt::requested() => {
+            Ok(Exit::Interrupted)
+        }
+        (Some(Stopped::NobodyReads | Stopped::Unread), _) => Ok(Exit::Ok),
         // What was dropped is in no capture.
         (None, Some(1..)) => Ok(Exit::Undecided),
         (None, _) => Ok(Exit::Ok),
