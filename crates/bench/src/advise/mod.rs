@@ -195,7 +195,12 @@ impl Evidence {
 /// Where nothing goes over class 4, where there are several and none was chosen, by its number from 1,
 /// and where there is no such one.
 pub fn point_of(study: &Study, chosen: Option<usize>) -> Result<Point, AdviceError> {
-    let lan = |point: &Point| Scenario { transport: Transport::lan(), ..point.scenario.clone() };
+    // What varies is told by the first point alone.
+    let lan = |point: &Point| Scenario {
+        transport: Transport::lan(),
+        vary: Default::default(),
+        ..point.scenario.clone()
+    };
     let has_connection =
         |point: &Point| point.scenario.flows.iter().any(|flow| flow.service == Service::Class4);
     if !study.points.iter().any(has_connection) {
