@@ -14,7 +14,8 @@
 //! With two clocks nobody knows in advance how far they are apart, and one may be set meanwhile. So what
 //! has come to both taps tells how far these have come (`pace`), by the age of each: a TPDU of which
 //! nothing was heard for a second of that is settled, and another of its name is not its copy.
-//! A number that comes back sooner is one, until nothing is heard of it or room is needed.
+//! A number that comes back sooner is one; if it does so for four seconds what there is of it is settled
+//! between two of its comings.
 //!
 //! What is found is the difference of two clocks' readings; [`clock`] makes transit of it. Where one
 //! clock stamps for both taps that difference is the transit. Frames then come in the order of their
@@ -22,7 +23,7 @@
 //! that comes back is not taken for a copy, and nothing waits for longer than a transit may take.
 //!
 //! Bias: copies of which one was lost and another doubled between the taps, or of which each tap missed
-//! another, are matched wrongly.
+//! another, are matched wrongly, and so may be numbers that come back in less than twice a transit.
 //! Left out: TPDUs in CLNP segments, which a path may cut anew, and TPDUs beyond the limits, which are
 //! counted; TPDUs whose last octet did not pass a tap, and of a packet with several all but the whole;
 //! where one clock stamps, copies in TCP that come when a tap has seen the first one arrive.

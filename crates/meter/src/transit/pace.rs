@@ -107,12 +107,13 @@ impl Pace {
         Instant::from_nanos(self.ages_ns[tap as usize])
     }
 
-    /// The age up to which a tap has come together with the other. One that is over goes along with the other.
+    /// The age up to which a tap has come together with the other. One that is over goes along with the other, if
+    /// it is known how their clocks stand.
     pub(super) fn together(&self, tap: Tap) -> Instant {
         let (this, other) = (tap as usize, tap.other() as usize);
-        let together_ns = if self.is_over[other] {
+        let together_ns = if self.is_known && self.is_over[other] {
             self.ages_ns[this]
-        } else if self.is_over[this] {
+        } else if self.is_known && self.is_over[this] {
             self.together_ns[this] + self.ages_ns[other].saturating_sub(self.together_ns[other])
         } else {
             self.together_ns[this]
@@ -126,12 +127,17 @@ impl Pace {
         self.alone[tap as usize] += 1;
     }
 
-    /// Takes notice of the one copy of a TPDU at both taps, which passed them at these ages.
-    pub(super) fn note_pair(&mut self, ages: [Instant; 2], difference_ns: i64) {
-        if self.alone.iter().any(|alone| *alone >= self.patience) {
-            self.apart_ns = difference_ns;
+    /// Takes notice of a copy of a TPDU that has come to both taps, which it passed at these ages; and by how much
+    /// the stamps differ, where there is no other copy.
+    pub(super) fn note_pair(&mut self, ages: [Instant; 2], difference_ns: Option<i64>) {
+        let is_long = self.alone.iter().any(|alone| *alone >= self.patience);
+        if let Some(nanos) = difference_ns.filter(|_| is_long) {
+            self.apart_ns = nanos;
         }
-        (self.alone, self.has_paired) = ([0; 2], true);
+        if difference_ns.is_some() || !is_long {
+            self.alone = [0; 2];
+        }
+        self.has_paired = true;
         // A copy may have been taken for another; so no pair alone moves much.
         for (together, age) in self.together_ns.iter_mut().zip(ages) {
             let (least, most) = (together.saturating_sub(STEP_NS), *together + STEP_NS);
@@ -171,14 +177,14 @@ mod tests {
         assert_eq!(pace.turn(), Near);
         (0..9).for_each(|_| pace.note_alone(Near));
         assert_eq!(pace.turn(), Near, "the far tap may have been opened later");
-        pace.note_pair([at(1), at(1)], 2);
+        pace.note_pair([at(1), at(1)], Some(2));
         // The far clock is set an hour ahead.
         pace.pass(Far, at(3_612));
         (0..2).for_each(|_| pace.note_alone(Near));
         assert_eq!(pace.turn(), Near);
         pace.note_alone(Near);
         assert_eq!(pace.turn(), Far);
-        pace.note_pair([at(1), at(1)], 3_600_000_000_000);
+        pace.note_pair([at(1), at(1)], Some(3_600_000_000_000));
         pace.pass(Near, at(12));
         assert_eq!(pace.turn(), Near, "equal");
         pace.pass(Near, at(13));
@@ -188,7 +194,7 @@ mod tests {
     #[test]
     fn where_neither_matches_the_order_of_clocks_holds_again() {
         let mut pace = Pace::new(2);
-        pace.note_pair([at(0), at(0)], 0);
+        pace.note_pair([at(0), at(0)], Some(0));
         pace.pass(Near, at(10));
         pace.pass(Far, at(500));
         (0..2).for_each(|_| pace.note_alone(Near));
@@ -210,7 +216,7 @@ mod tests {
         assert!(!pace.is_out_of_reach(Near, at(3), STEP_NS), "its clock was set since");
         let early = [7_298, 7_299].map(|seconds| pace.is_out_of_reach(Far, at(seconds), STEP_NS));
         assert_eq!(early, [true, false]);
-        pace.note_pair([at(1), at(1)], 0);
+        pace.note_pair([at(1), at(1)], Some(0));
         pace.pass(Near, at(500));
         pace.pass(Near, at(501));
         assert_eq!([Near, Far].map(|tap| pace.together(tap)), [at(1), at(1)]);
@@ -230,9 +236,9 @@ mod tests {
             pace.pass(Near, at(seconds));
         }
         assert_eq!(pace.age(Near), at(2));
-        pace.note_pair([at(2), at(50)], 0);
+        pace.note_pair([at(2), at(50)], Some(0));
         assert_eq!([pace.together(Near), pace.together(Far)], [at(1), at(1)]);
-        pace.note_pair([at(0), at(50)], 0);
+        pace.note_pair([at(0), at(50)], Some(0));
         assert_eq!([pace.together(Near), pace.together(Far)], [at(0), at(2)]);
     }
 }

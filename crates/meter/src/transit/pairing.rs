@@ -13,6 +13,8 @@ const SURE: i8 = 8;
 /// Of two clocks, what takes longer from tap to tap may be settled before it has come. The shorter this is, the
 /// sooner a number that comes back is known for another TPDU.
 const LONGEST: Duration = Duration::from_secs(1);
+/// Of two clocks, a number that comes back all the time has new copies once it did so for so long.
+const LONG_NS: u64 = 4_000_000_000;
 
 /// How many TPDUs were matched, and why others were not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -88,6 +90,10 @@ impl Pairing {
         self.matching.tpdus[tap as usize] += 1;
         self.settle_due(seen.at);
         let mut found = self.window.find(name);
+        if let Some(key) = found.filter(|key| self.is_at_rest(*key)) {
+            self.settle(key);
+            found = None;
+        }
         if found.is_none() && self.is_orphan(tap, seen.at, ends) {
             self.matching.unmatched[tap as usize] += 1;
             return;
@@ -123,19 +129,36 @@ impl Pairing {
         }
     }
 
+    /// Whether copies of a TPDU have come for long, and nothing of it is on its way now: both taps are past the last of
+    /// them by more than half the time that one takes to follow another.
+    fn is_at_rest(&mut self, key: Key) -> bool {
+        if self.stamps != Stamps::TwoClocks {
+            return false;
+        }
+        let together = self.pace.together(key.tap());
+        let Waiting { counts: [near, far], since, changed, .. } = self.window.at(key);
+        let for_ns = together.nanos_since(*since);
+        for_ns > LONG_NS && together.nanos_since(*changed) > for_ns / 2 / u64::from(*near.max(far))
+    }
+
     /// Notes when a TPDU was heard again, and how far both taps have come if that was at the other tap.
     fn note_copy(&mut self, key: Key, tap: Tap, counts: [u32; 2], now: Instant) {
-        if tap == key.tap() {
-            return self.window.touch(key, now);
-        }
+        let age = self.pace.age(key.tap());
         let waiting = self.window.at(key);
-        waiting.other_heard = now;
-        if counts == [1, 1] {
-            let [near, far] = Window::firsts(waiting);
-            let difference_ns = difference_ns(near.at, far.at);
-            let first = self.window.heard(key);
-            let ages = if tap == Tap::Far { [first, now] } else { [now, first] };
-            self.pace.note_pair(ages, difference_ns);
+        waiting.changed = age;
+        if tap != key.tap() {
+            waiting.other_heard = now;
+        }
+        let (there, firsts) = (waiting.other_heard, Window::firsts(waiting));
+        if tap == key.tap() {
+            self.window.touch(key, now);
+        }
+        if counts[0] == counts[1] {
+            let here = self.window.heard(key);
+            let ages = if key.tap() == Tap::Near { [here, there] } else { [there, here] };
+            let [near, far] = firsts.map(|seen| seen.at);
+            let is_one = counts == [1, 1];
+            self.pace.note_pair(ages, is_one.then(|| difference_ns(near, far)));
         }
     }
 

@@ -339,6 +339,32 @@ fn a_number_that_comes_back_later_is_another_tpdu_by_two_clocks_too() {
 }
 
 #[test]
+fn a_number_that_comes_back_all_the_time_is_spoilt_by_a_loss_for_some_seconds_only() {
+    // DT 0 every 300 ms, and another DT every 10 ms whose number comes back after 640 ms. The far tap misses the
+    // twentieth DT 0, or the near one does, with transits of 2 ms.
+    for missing in [Near, Far] {
+        let mut transit = Transit::new(Stamps::TwoClocks, Limits::USUAL);
+        for turn in 0..6_000_u64 {
+            for (tap, later) in [(Near, 0), (Far, 2_000_000)] {
+                let at = Instant::from_nanos(turn * 10_000_000 + later);
+                let other = frame(1, 2, 1 + (turn % 64) as u8);
+                transit.observe(tap, at, Link::Ethernet, &other, 60);
+                if turn % 30 == 0 && (tap, turn) != (missing, 600) {
+                    transit.observe(tap, at, Link::Ethernet, &frame(1, 2, 0), 60);
+                }
+            }
+        }
+        let Found { matching, clocks } = transit.finish();
+        let Matching { matched, unmatched, ambiguous, .. } = matching;
+        let [more, fewer] = [ambiguous[0].max(ambiguous[1]), ambiguous[0].min(ambiguous[1])];
+        // 4 s of 300 ms, and one to notice.
+        assert!(more == fewer + 1 && more <= 16 && unmatched == [0, 0], "{matching:?}");
+        assert_eq!(matched + more, 6_200);
+        assert_eq!(clocks.unwrap().ways[0].unwrap().most_ns, 0);
+    }
+}
+
+#[test]
 fn copies_that_wait_have_their_limit() {
     let mut transit = Transit::new(Stamps::TwoClocks, Limits { waiting: 4, pairs: 10 });
     for turn in 0..1_000 {

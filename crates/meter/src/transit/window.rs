@@ -54,6 +54,9 @@ pub(super) struct Waiting {
     more: u32,
     /// When the tap that did not see the first one saw its last, if it saw any.
     pub(super) other_heard: Instant,
+    /// When the tap that saw the first one saw it, and how far that was when either saw the last.
+    pub(super) since: Instant,
+    pub(super) changed: Instant,
 }
 
 /// A copy that is not the first at its tap.
@@ -165,7 +168,9 @@ impl Window {
         counts[tap as usize] = 1;
         let first = [seen; 2];
         let other_heard = Instant::ZERO;
-        let waiting = Waiting { name, ends, counts, first, more: NONE, other_heard };
+        let (since, changed) = (now, now);
+        let waiting =
+            Waiting { name, ends, counts, first, more: NONE, other_heard, since, changed };
         let key = Key::new(tap, self.waiting[tap as usize].insert(waiting, now));
         self.copies += 1;
         let waiting = &self.waiting;
