@@ -198,6 +198,22 @@ fn a_file_that_cannot_be_written_is_named_and_all_else_goes_on() {
 }
 
 #[test]
+fn events_that_cannot_be_written_end_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let told = run_in(folder.path(), &["watch", "-r", CELL, "--events", "whole"]);
+    check_code(&told, 0);
+    if !Path::new("/dev/full").exists() {
+        println!("skipped: no /dev/full");
+        return;
+    }
+    let output = run_in(folder.path(), &["watch", "-r", CELL, "--events", "/dev/full"]);
+    check_code(&output, 1);
+    let cannot = "cannot write /dev/full: No space left on device (os error 28)";
+    let expected = format!("warning: {cannot}; what passes is metered still\nerror: {cannot}\n");
+    assert_eq!((stderr(&output), stdout(&output)), (expected, stdout(&told)));
+}
+
+#[test]
 fn a_table_ends_with_its_last_whole_line_where_the_disk_is_full() {
     let folder = tempfile::tempdir().unwrap();
     let disk = folder.path().join("disk");

@@ -178,6 +178,7 @@ impl Annotated {
     }
 }
 
-fn cannot_write(path: &Path, error: &io::Error) -> Failure {
+/// Why a file lacks something.
+pub(super) fn cannot_write(path: &Path, error: &io::Error) -> Failure {
     Failure::failed(format!("cannot write {}: {error}", path.display()))
 }

@@ -1,6 +1,6 @@
 //! Things of note as they happen, as NDJSON: for scripts that do not wait for the end.
 
-use super::annotate::{Frame, fault};
+use super::annotate::{Frame, cannot_write, fault};
 use crate::exit::Failure;
 use crate::output::Output;
 use crate::patient::Patient;
@@ -38,28 +38,50 @@ struct Record<'a> {
 /// What is of note in a sight: what happened, to what TPDU, for how long.
 type Note = (&'static str, Option<&'static str>, Option<u64>);
 
-/// The file that events go to.
+/// The file that events go to. Where it cannot be written it ends with the last whole line, and nothing else ends.
 pub(super) struct Events {
     path: PathBuf,
     out: Patient<File>,
+    output: Output,
     frames: u64,
+    /// Octets of the lines that are written.
+    whole_octets: u64,
     /// Events that nobody read after an interrupt.
     unread: u64,
+    /// Why nothing more is written.
+    failure: Option<Failure>,
 }
 
 impl Events {
     /// Makes the file, in place of an older one.
-    pub(super) fn new(path: &Path) -> Result<Self, Failure> {
-        let file = File::create(path).map_err(|error| {
-            Failure::failed(format!("cannot write {}: {error}", path.display()))
-        })?;
-        let out = Patient::file(file);
-        Ok(Self { path: path.to_owned(), out, frames: 0, unread: 0 })
+    pub(super) fn new(path: &Path, output: &Output) -> Result<Self, Failure> {
+        let file = File::create(path).map_err(|error| cannot_write(path, &error))?;
+        let (path, output) = (path.to_owned(), *output);
+        let (out, failure) = (Patient::file(file), None);
+        Ok(Self { path, out, output, frames: 0, whole_octets: 0, unread: 0, failure })
     }
 
     /// Writes what is of note in a frame.
-    pub(super) fn write(&mut self, frame: &Frame<'_>, seen: &Remarks) -> io::Result<()> {
+    pub(super) fn write(&mut self, frame: &Frame<'_>, seen: &Remarks) {
         self.frames += 1;
+        if self.failure.is_some() {
+            return;
+        }
+        if let Err(error) = self.records(frame, seen) {
+            self.give_up(&error);
+        }
+    }
+
+    /// Says why nothing more is written.
+    fn give_up(&mut self, error: &io::Error) {
+        // A pipe or a device has no length to set; then the line that was begun stays.
+        drop(self.out.as_file().set_len(self.whole_octets));
+        let failure = cannot_write(&self.path, error);
+        self.output.remark(format_args!("warning: {failure}; what passes is metered still"));
+        self.failure = Some(failure);
+    }
+
+    fn records(&mut self, frame: &Frame<'_>, seen: &Remarks) -> io::Result<()> {
         let mut ends = None;
         for note in seen.sights.iter().flat_map(notes) {
             let ends = ends.get_or_insert_with(|| ends_of(frame));
@@ -97,25 +119,22 @@ impl Events {
             offset: odd.and_then(|(_, fault)| Some(fault?.offset)),
         };
         let line = serde_json::to_string(&record)? + "\n";
-        let (_, written) = self.out.put(line.as_bytes());
-        match written {
-            Err(error) if error.kind() == io::ErrorKind::TimedOut => {
-                self.unread += 1;
-                Ok(())
-            }
-            written => written.map_err(|error| {
-                let path = self.path.display();
-                io::Error::new(error.kind(), format!("cannot write {path}: {error}"))
-            }),
+        match self.out.put(line.as_bytes()) {
+            (_, Ok(())) => self.whole_octets += line.len() as u64,
+            (_, Err(error)) if error.kind() == io::ErrorKind::TimedOut => self.unread += 1,
+            (_, Err(error)) => return Err(error),
         }
+        Ok(())
     }
 
-    /// Says how many events are not written because nobody read them.
-    pub(super) fn finish(&self, output: &Output) {
+    /// Says how many events are not written because nobody read them; why the file ended before, if it did.
+    pub(super) fn finish(&mut self) -> Option<Failure> {
         if self.unread > 0 {
             let (path, unread) = (self.path.display(), self.unread);
-            output.remark(format_args!("warning: {path}: {unread} events were not read in time"));
+            let said = format_args!("warning: {path}: {unread} events were not read in time");
+            self.output.remark(said);
         }
+        self.failure.take()
     }
 }
 

@@ -129,10 +129,10 @@ impl Passing<'_> {
                         let octets = &octets.to_vec();
                         beside.describe(capture.interfaces());
                         let frame = Frame { at, link, octets, original_octets, interface };
-                        beside.observe(recorder, &frame)?;
+                        beside.observe(recorder, &frame);
                     } else {
                         let frame = Frame { at, link, octets, original_octets, interface };
-                        beside.observe(recorder, &frame)?;
+                        beside.observe(recorder, &frame);
                     }
                     if recorder.has_found() {
                         teller.tell(recorder)?;

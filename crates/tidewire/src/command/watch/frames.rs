@@ -8,7 +8,6 @@ use crate::exit::Failure;
 use crate::output::Output;
 use crate::stream::Recorder;
 use meter::Remarks;
-use std::io;
 use wire::capture::Interface;
 use wire::filter::Filter;
 
@@ -39,7 +38,7 @@ impl Frames {
             Annotated::new(Wanted { path, read: &watch.source.read, cut }, output)
         });
         let annotated = annotated.transpose()?;
-        let events = export.events.as_deref().map(Events::new).transpose()?;
+        let events = export.events.as_deref().map(|path| Events::new(path, output)).transpose()?;
         let key = || Key::open(export.anonymize_key.as_deref());
         let names = export.anonymize.then(key).transpose()?;
         Ok(Self { names, annotated, events, ..wanting })
@@ -106,14 +105,13 @@ impl Frames {
     }
 
     /// Gives a frame to the meter, if it is wanted; with other addresses where nobody is to know them.
-    pub(super) fn observe(&mut self, recorder: &mut Recorder, frame: &Frame<'_>) -> io::Result<()> {
+    pub(super) fn observe(&mut self, recorder: &mut Recorder, frame: &Frame<'_>) {
         let Frame { at, link, octets, original_octets, .. } = *frame;
         if let Some(filter) = &self.filter
             && !filter.matches(link, octets, original_octets)
         {
             self.left_out += 1;
-            recorder.advance(at);
-            return Ok(());
+            return recorder.advance(at);
         }
         let Some(key) = &self.names else { return self.see(recorder, frame, octets) };
         let Renamed { octets, kept } = rename(key, link, octets, original_octets);
@@ -121,29 +119,27 @@ impl Frames {
     }
 
     /// Gives a frame to the meter, and what may be kept of it to a capture.
-    fn see(&mut self, recorder: &mut Recorder, frame: &Frame<'_>, kept: &[u8]) -> io::Result<()> {
+    fn see(&mut self, recorder: &mut Recorder, frame: &Frame<'_>, kept: &[u8]) {
         let Frame { at, link, octets, original_octets, .. } = *frame;
         if self.annotated.is_none() && self.events.is_none() {
             recorder.observe(at, link, octets, original_octets);
-            return Ok(());
+            return;
         }
         if !recorder.observe_remarking(at, link, octets, original_octets, &mut self.remarks) {
-            return Ok(());
+            return;
         }
         if let Some(events) = &mut self.events {
-            events.write(frame, &self.remarks)?;
+            events.write(frame, &self.remarks);
         }
         if let Some(annotated) = &mut self.annotated {
             annotated.write(frame, kept, &self.remarks);
         }
-        Ok(())
     }
 
     /// Ends what is being written; why a file lacks something, if one does.
-    pub(super) fn finish(&mut self, output: &Output) -> Option<Failure> {
-        if let Some(events) = &self.events {
-            events.finish(output);
-        }
-        self.annotated.as_mut().and_then(Annotated::finish)
+    pub(super) fn finish(&mut self) -> Option<Failure> {
+        let of_events = self.events.as_mut().and_then(Events::finish);
+        let of_capture = self.annotated.as_mut().and_then(Annotated::finish);
+        of_events.or(of_capture)
     }
 }

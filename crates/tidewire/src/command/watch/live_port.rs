@@ -66,7 +66,7 @@ pub(super) fn meter(
         match listener.receive(until) {
             Ok(Some(Record { at, link, octets, original_octets, interface })) => {
                 let frame = Frame { at, link, octets, original_octets, interface };
-                beside.observe(recorder, &frame)?;
+                beside.observe(recorder, &frame);
             }
             Ok(None) if is_over => break,
             Ok(None) => {

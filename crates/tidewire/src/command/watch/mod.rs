@@ -65,7 +65,7 @@ pub(crate) fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
         None => file::meter(captures(watch), &mut recorder, beside, output)?,
         Some(port) => live_port::meter(&port, listen, &mut recorder, beside, output)?,
     };
-    let unwritten = frames.finish(output);
+    let unwritten = frames.finish();
     let exit = conclude(heard, &mut recorder, &mut teller)?;
     unwritten.map_or(Ok(exit), |failure| Err(failure.into()))
 }
