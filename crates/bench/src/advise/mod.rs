@@ -27,6 +27,7 @@ use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use search::{Proof, Search};
 use serde::Serialize;
 use stats::interval::Estimate;
+use std::sync::Arc;
 use std::thread;
 use trials::Trials;
 
@@ -195,12 +196,8 @@ impl Evidence {
 /// Where nothing goes over class 4, where there are several and none was chosen, by its number from 1,
 /// and where there is no such one.
 pub fn point_of(study: &Study, chosen: Option<usize>) -> Result<Point, AdviceError> {
-    // What varies is told by the first point alone.
-    let lan = |point: &Point| Scenario {
-        transport: Transport::lan(),
-        vary: Default::default(),
-        ..point.scenario.clone()
-    };
+    // What varies is the same for all.
+    let lan = |point: &Point| Scenario { transport: Transport::lan(), ..point.scenario.clone() };
     let has_connection =
         |point: &Point| point.scenario.flows.iter().any(|flow| flow.service == Service::Class4);
     if !study.points.iter().any(has_connection) {
@@ -222,7 +219,7 @@ pub fn point_of(study: &Study, chosen: Option<usize>) -> Result<Point, AdviceErr
         }
     };
     let mut point = point.clone();
-    point.scenario.vary.clear();
+    point.scenario.vary = Arc::default();
     Ok(point)
 }
 

@@ -33,6 +33,7 @@ use serde::Serialize;
 use stack::messaging::Priority;
 use stack::{fault, load, tp4};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The version of the file format that this program reads and writes.
 pub const VERSION: u64 = 1;
@@ -94,9 +95,14 @@ pub struct Scenario {
     #[schemars(with = "Option<Vec<String>>")]
     pub require: Vec<Requirement>,
     /// Which keys take which values in turn, by dotted path: `"background.load"`.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    // Shared by all points of a study: there may be as many values as points.
+    #[serde(skip_serializing_if = "varies_nothing")]
     #[schemars(with = "Option<BTreeMap<String, vary::AxisSchema>>")]
-    pub vary: BTreeMap<String, Vec<toml::Value>>,
+    pub vary: Arc<BTreeMap<String, Vec<toml::Value>>>,
+}
+
+fn varies_nothing(vary: &Arc<BTreeMap<String, Vec<toml::Value>>>) -> bool {
+    vary.is_empty()
 }
 
 /// When a run ends and what of it is measured.

@@ -11,6 +11,7 @@ use super::{
 };
 use crate::profile;
 use core::time::Duration;
+use std::sync::Arc;
 use toml::de::DeValue;
 
 /// How long a run may take whose length is counted in messages.
@@ -57,7 +58,7 @@ pub(super) fn scenario(document: &Placed<'_>, problems: &mut Vec<Problem>) -> Op
         flows: flows.unwrap_or_default(),
         background,
         require: require.unwrap_or_default(),
-        vary: std::collections::BTreeMap::new(),
+        vary: Arc::default(),
     })
 }
 

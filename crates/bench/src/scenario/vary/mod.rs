@@ -13,6 +13,7 @@ use core::ops::Range;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use toml::de::{DeTable, DeValue};
 
 /// The most points of a study.
@@ -44,8 +45,7 @@ pub struct Point {
     pub index: usize,
     /// What was set, by dotted path, in one spelling.
     pub settings: BTreeMap<String, String>,
-    /// The scenario with that set. What varies is told by that of the first point alone, since there may
-    /// be as many values as points.
+    /// The scenario with that set.
     pub scenario: Scenario,
 }
 
@@ -425,11 +425,11 @@ fn points(
             break;
         }
     }
-    if let Some(first) = points.first_mut() {
-        first.scenario.vary = axes
-            .iter()
-            .map(|(path, axis)| (path.clone(), axis.values.iter().filter_map(simple).collect()))
-            .collect();
+    let simple_values = |axis: &Axis<'_>| axis.values.iter().filter_map(simple).collect();
+    let vary = axes.iter().map(|(path, axis)| (path.clone(), simple_values(axis))).collect();
+    let vary = Arc::new(vary);
+    for point in &mut points {
+        point.scenario.vary = Arc::clone(&vary);
     }
     points
 }
