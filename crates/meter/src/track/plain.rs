@@ -187,8 +187,9 @@ impl Tracker {
                 .part(format)
                 .is_some_and(|part| self.part((slot, place), of, (part, octets), sink))
         } else {
-            let told = plain.told(format);
-            told.is_some_and(|told| self.told((slot, place), of, (told, octets), sink))
+            let Some(told) = plain.told(format) else { return false };
+            self.told((slot, place), of, (told, octets), sink);
+            true
         }
     }
 
@@ -291,7 +292,7 @@ impl Tracker {
         self.count_known(at, (place, side), &tpdu, sink);
     }
 
-    /// An AK that a side sent to the one that is remembered. It counts in any case: so the truth.
+    /// An AK that a side sent to the one that is remembered.
     #[inline]
     fn told(
         &mut self,
@@ -299,7 +300,7 @@ impl Tracker {
         of: (Instant, Side, Format),
         (told, header_octets): (Told, u64),
         sink: &mut Sink<'_>,
-    ) -> bool {
+    ) {
         let (at, side, _) = of;
         let (connection, heard) = self.table.slab.heard_at(place);
         let is_late = heard.note(at);
@@ -308,8 +309,7 @@ impl Tracker {
         let Some(sort) = Sort::of(role).filter(|_| is_ordinary) else {
             let mut tpdu = Tpdu { at, ..Tpdu::plain(Kind::Ak, header_octets, 0) };
             transfer::close_holes(connection, of, (told.next, role), (&mut tpdu, sink));
-            self.count_known(at, (place, side), &tpdu, sink);
-            return true;
+            return self.count_known(at, (place, side), &tpdu, sink);
         };
         if is_late {
             self.table.slab.move_up(place, at);
@@ -321,7 +321,6 @@ impl Tracker {
             let (hosts, sides) = (&mut self.hosts.counts, &mut self.sides);
             Tally { hosts, all, sides }
         });
-        true
     }
 
     /// The side that goes by this name, and where it is remembered.
