@@ -1,6 +1,8 @@
 //! How a command ends: the documented exit codes, and errors that say what to do.
 
 use std::fmt;
+use std::io;
+use std::path::Path;
 
 /// How a command ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -58,6 +60,11 @@ impl Failure {
     /// A permission is missing.
     pub(crate) fn permission(message: impl Into<String>) -> Self {
         Self { exit: Exit::PermissionMissing, message: message.into(), fix: None }
+    }
+
+    /// A file could not be written.
+    pub(crate) fn cannot_write(path: &Path, error: &io::Error) -> Self {
+        Self::failed(format!("cannot write {}: {error}", path.display()))
     }
 
     /// Whether a permission is missing.

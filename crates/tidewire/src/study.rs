@@ -5,10 +5,10 @@ use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use bench::folder;
 use bench::scenario::{self, Scenario, Study, meant};
-
 use bench::scenarios;
 use serde::Serialize;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
 use std::path::Path;
 
 /// A scenario to be run.
@@ -78,13 +78,24 @@ fn join(names: impl Iterator<Item = &'static str>) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-fn missing(which: &str, error: &std::io::Error) -> Failure {
+fn missing(which: &str, error: &io::Error) -> Failure {
     let is_path = which.contains('/') || which.ends_with(".toml") || Path::new(which).exists();
     if is_path {
         return Failure::failed(format!("cannot read {which}: {error}"));
     }
     Failure::usage(format!("no scenario file and no built-in scenario {which:?}"))
         .with_fix(names(which))
+}
+
+/// Writes a new file; one that exists stays as it is.
+pub(crate) fn write_new(text: &str, path: &Path) -> Result<(), Failure> {
+    let written = File::create_new(path).and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => {
+            Failure::failed(format!("{} exists and is not overwritten", path.display()))
+        }
+        _ => Failure::cannot_write(path, &error),
+    })
 }
 
 /// The line of NDJSON of `--print-scenario`.

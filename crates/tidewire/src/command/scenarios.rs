@@ -7,8 +7,6 @@ use crate::study;
 use bench::scenario;
 use bench::scenarios::{self, BuiltIn};
 use serde::Serialize;
-use std::fs::File;
-use std::io::{self, Write as _};
 use std::path::Path;
 
 /// A line of NDJSON.
@@ -30,7 +28,7 @@ pub(crate) fn run(scenarios: &Scenarios, output: &Output) -> anyhow::Result<Exit
         }
         ScenarioAction::Copy { name, file } => {
             let BuiltIn { name, text } = find(name)?;
-            copy(text, file)?;
+            study::write_new(text, file)?;
             output.record(&Record::Copied { name, file })?;
             if !output.quiet {
                 output.line(format_args!("{} written", file.display()))?;
@@ -61,16 +59,5 @@ fn list(output: &Output) -> anyhow::Result<()> {
 fn find(name: &str) -> Result<BuiltIn, Failure> {
     scenarios::get(name).ok_or_else(|| {
         Failure::usage(format!("no built-in scenario {name:?}")).with_fix(study::names(name))
-    })
-}
-
-/// Writes a new file; one that exists stays as it is.
-fn copy(text: &str, path: &Path) -> Result<(), Failure> {
-    let written = File::create_new(path).and_then(|mut file| file.write_all(text.as_bytes()));
-    written.map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => {
-            Failure::failed(format!("{} exists and is not overwritten", path.display()))
-        }
-        _ => Failure::failed(format!("cannot write {}: {error}", path.display())),
     })
 }

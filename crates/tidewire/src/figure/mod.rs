@@ -100,8 +100,7 @@ pub(crate) fn table_path(path: &Path) -> PathBuf {
 pub(crate) fn write(figure: &Figure, path: &Path) -> Result<(), Failure> {
     check(path)?;
     let save = |path: &Path, text: String| {
-        fs::write(path, text)
-            .map_err(|error| Failure::failed(format!("cannot write {}: {error}", path.display())))
+        fs::write(path, text).map_err(|error| Failure::cannot_write(path, &error))
     };
     save(path, svg::draw(&Scene::of(figure)))?;
     save(&table_path(path), table::of(figure))

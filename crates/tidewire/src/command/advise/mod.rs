@@ -14,9 +14,6 @@ use bench::advise::{AdviceError, Ended, Grid, Objective, Order, advise, advised,
 use bench::sample::{End, Line};
 use bench::scenario::{self, Point, Study};
 use source::Source;
-use std::fs::File;
-use std::io::{self, Write as _};
-use std::path::Path;
 
 /// Runs in all where nothing is said.
 const RUNS: u64 = 2_000;
@@ -54,7 +51,7 @@ pub(crate) fn run(options: &Advise, output: &Output) -> anyhow::Result<Exit> {
     closed?;
     tell::tell(&advice, &point, options, output)?;
     if let Some(path) = &options.write {
-        write(&scenario::to_toml(&advised(&point, &advice)), path)?;
+        study::write_new(&scenario::to_toml(&advised(&point, &advice)), path)?;
         output.remark(format_args!("{} written", path.display()));
     }
     let interrupted = interrupt::requested();
@@ -108,15 +105,4 @@ fn unfit(error: anyhow::Error) -> anyhow::Error {
         Ok(error) => Failure::usage(error.to_string()).into(),
         Err(error) => error,
     }
-}
-
-/// Writes a new file; one that exists stays as it is.
-fn write(text: &str, path: &Path) -> Result<(), Failure> {
-    let written = File::create_new(path).and_then(|mut file| file.write_all(text.as_bytes()));
-    written.map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => {
-            Failure::failed(format!("{} exists and is not overwritten", path.display()))
-        }
-        _ => Failure::failed(format!("cannot write {}: {error}", path.display())),
-    })
 }

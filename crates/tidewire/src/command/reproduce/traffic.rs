@@ -18,8 +18,7 @@ pub(super) fn write(paper: &Paper, tap: TapPlace, path: &Path) -> Result<(), Fai
             Failure::usage(format!("--capture: {} has no traffic of its own", paper.name));
         return Err(failure.with_fix(format!("tidewire reproduce {} --capture FILE", PAPER.name)));
     }
-    write_trace(tap, path)
-        .map_err(|error| Failure::failed(format!("cannot write {}: {error}", path.display())))
+    write_trace(tap, path).map_err(|error| Failure::cannot_write(path, &error))
 }
 
 fn write_trace(tap: TapPlace, path: &Path) -> io::Result<()> {

@@ -93,7 +93,8 @@ impl Annotated {
             let path = path.display();
             return Err(Failure::usage(format!("--annotate {path}: that is what is being read")));
         }
-        let store = Store::begin(path, None).map_err(|error| cannot_write(path, &error))?;
+        let store =
+            Store::begin(path, None).map_err(|error| Failure::cannot_write(path, &error))?;
         let (path, latest, output) = (path.to_owned(), Instant::ZERO, *output);
         let (interfaces, earlier, failure) = (0, 0, None);
         Ok(Self { path, store, cut, interfaces, earlier, latest, failure, output })
@@ -172,13 +173,8 @@ impl Annotated {
 
     /// Says why nothing more is written.
     fn give_up(&mut self, error: &io::Error) {
-        let failure = cannot_write(&self.path, error);
+        let failure = Failure::cannot_write(&self.path, error);
         self.output.remark(format_args!("warning: {failure}; what passes is metered still"));
         self.failure = Some(failure);
     }
-}
-
-/// Why a file lacks something.
-pub(super) fn cannot_write(path: &Path, error: &io::Error) -> Failure {
-    Failure::failed(format!("cannot write {}: {error}", path.display()))
 }

@@ -1,15 +1,15 @@
 //! Things of note as they happen, as NDJSON: for scripts that do not wait for the end.
 
-use super::annotate::{Frame, cannot_write, fault};
+use super::annotate::{Frame, fault};
+use super::whole_lines::WholeLines;
 use crate::exit::Failure;
 use crate::output::Output;
-use crate::patient::Patient;
 use meter::Remarks;
 use meter::oddity::Class;
 use meter::sight::{Between, Ending, Order, Sight, Step, Tpdu};
 use serde::Serialize;
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use wire::dissect::{NoNsdu, levels};
 use wire::read::Malformed;
@@ -41,11 +41,9 @@ type Note = (&'static str, Option<&'static str>, Option<u64>);
 /// The file that events go to. Where it cannot be written it ends with the last whole line, and nothing else ends.
 pub(super) struct Events {
     path: PathBuf,
-    out: Patient<File>,
+    out: WholeLines,
     output: Output,
     frames: u64,
-    /// Octets of the lines that are written.
-    whole_octets: u64,
     /// Events that nobody read after an interrupt.
     unread: u64,
     /// Why nothing more is written.
@@ -55,10 +53,10 @@ pub(super) struct Events {
 impl Events {
     /// Makes the file, in place of an older one.
     pub(super) fn new(path: &Path, output: &Output) -> Result<Self, Failure> {
-        let file = File::create(path).map_err(|error| cannot_write(path, &error))?;
+        let file = File::create(path).map_err(|error| Failure::cannot_write(path, &error))?;
         let (path, output) = (path.to_owned(), *output);
-        let (out, failure) = (Patient::file(file), None);
-        Ok(Self { path, out, output, frames: 0, whole_octets: 0, unread: 0, failure })
+        let (out, failure) = (WholeLines::new(file), None);
+        Ok(Self { path, out, output, frames: 0, unread: 0, failure })
     }
 
     /// Writes what is of note in a frame.
@@ -74,9 +72,7 @@ impl Events {
 
     /// Says why nothing more is written.
     fn give_up(&mut self, error: &io::Error) {
-        // A pipe or a device has no length to set; then the line that was begun stays.
-        drop(self.out.as_file().set_len(self.whole_octets));
-        let failure = cannot_write(&self.path, error);
+        let failure = Failure::cannot_write(&self.path, error);
         self.output.remark(format_args!("warning: {failure}; what passes is metered still"));
         self.failure = Some(failure);
     }
@@ -119,12 +115,13 @@ impl Events {
             offset: odd.and_then(|(_, fault)| Some(fault?.offset)),
         };
         let line = serde_json::to_string(&record)? + "\n";
-        match self.out.put(line.as_bytes()) {
-            (_, Ok(())) => self.whole_octets += line.len() as u64,
-            (_, Err(error)) if error.kind() == io::ErrorKind::TimedOut => self.unread += 1,
-            (_, Err(error)) => return Err(error),
+        match self.out.write_all(line.as_bytes()) {
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+                self.unread += 1;
+                Ok(())
+            }
+            written => written,
         }
-        Ok(())
     }
 
     /// Says how many events are not written because nobody read them; why the file ended before, if it did.

@@ -12,6 +12,7 @@ mod monitor;
 mod remarks;
 pub(crate) mod require;
 mod transit;
+mod whole_lines;
 
 use super::capture::DATA_IS_KEPT;
 use super::measuring::{Beside, Measuring, Teller, conclude};

@@ -6,9 +6,9 @@ mod columnar;
 mod comma;
 pub(super) mod rows;
 mod table;
-mod whole_lines;
 mod zeek;
 
+use super::whole_lines::WholeLines;
 use crate::args::export::Export as Options;
 use crate::exit::Failure;
 use crate::output::Output;
@@ -20,7 +20,6 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use table::{Cell, Layout, Sheet};
-use whole_lines::WholeLines;
 use wire::time::Instant;
 use zeek::Log;
 
@@ -106,10 +105,10 @@ impl Export {
         bounds_octets: [u64; 9],
         sheet: fn(File) -> Box<dyn Sheet>,
     ) -> Result<(), Failure> {
-        fs::create_dir_all(folder).map_err(|error| cannot_write(folder, &error))?;
+        fs::create_dir_all(folder).map_err(|error| Failure::cannot_write(folder, &error))?;
         for (table, layout) in layouts(bounds_octets) {
             let path = folder.join(format!("{prefix}{}.{suffix}", layout.name));
-            let file = File::create(&path).map_err(|error| cannot_write(&path, &error))?;
+            let file = File::create(&path).map_err(|error| Failure::cannot_write(&path, &error))?;
             self.targets.push(Target { table, layout, path, sheet: sheet(file), is_over: false });
         }
         Ok(())
@@ -123,7 +122,7 @@ impl Export {
             }
             if let Err(error) = act(target) {
                 target.is_over = true;
-                let failure = cannot_write(&target.path, &error);
+                let failure = Failure::cannot_write(&target.path, &error);
                 if let Some(output) = &self.output {
                     let still = "what passes is metered still";
                     output.remark(format_args!("warning: {failure}; {still}"));
@@ -174,10 +173,6 @@ impl Export {
     pub(in crate::command) const fn take_failure(&mut self) -> Option<Failure> {
         self.failure.take()
     }
-}
-
-fn cannot_write(path: &Path, error: &io::Error) -> Failure {
-    Failure::failed(format!("cannot write {}: {error}", path.display()))
 }
 
 fn lines(file: File) -> BufWriter<WholeLines> {

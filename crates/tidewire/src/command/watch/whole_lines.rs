@@ -1,11 +1,13 @@
 //! A file of lines that ends with a whole one, even where there is no room for the next.
 
+use crate::patient::Patient;
 use std::fs::File;
 use std::io::{self, Write};
 
-/// A file that is written from its beginning, until it cannot be.
+/// A file that is written from its beginning, until it cannot be. What only has the name of one, as a pipe may, is
+/// waited for with patience.
 pub(super) struct WholeLines {
-    file: File,
+    file: Patient<File>,
     /// Octets that were written, and those of them up to the end of a line.
     octets: u64,
     whole_octets: u64,
@@ -14,8 +16,8 @@ pub(super) struct WholeLines {
 }
 
 impl WholeLines {
-    pub(super) const fn new(file: File) -> Self {
-        Self { file, octets: 0, whole_octets: 0, over: None }
+    pub(super) fn new(file: File) -> Self {
+        Self { file: Patient::file(file), octets: 0, whole_octets: 0, over: None }
     }
 }
 
@@ -37,7 +39,7 @@ impl Write for WholeLines {
             Err(error) => {
                 self.over = Some(error.kind());
                 // A pipe or a device has no length to set; then the line that was begun stays.
-                let cut = self.file.set_len(self.whole_octets);
+                let cut = self.file.as_file().set_len(self.whole_octets);
                 drop(cut);
                 Err(error)
             }
