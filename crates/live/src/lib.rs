@@ -5,6 +5,7 @@
 //! may be put around them (faults, the governor, a capture). [`tap`] hears a LAN and cannot send.
 //! [`relay`] passes frames between two LANs, some of them badly.
 //! [`runner`] drives one station on one port; [`iso_tcp`] drives one on TCP connections.
+//! [`mapped`] has capture files looked at where they lie in memory.
 //!
 //! No part of it is asynchronous: a thread waits for its port and for the next deadline, no more.
 
@@ -12,6 +13,7 @@ pub mod capture;
 pub mod clock;
 pub mod interface;
 pub mod iso_tcp;
+pub mod mapped;
 mod mapping;
 pub mod port;
 pub mod relay;

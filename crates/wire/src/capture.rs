@@ -1,8 +1,8 @@
 //! Capture files: frames with the times they were seen at.
 //!
 //! [`Capture`] reads pcap and pcapng, plain or packed by gzip or zstd, and tells them apart by
-//! their first octets. A record borrows the buffer the file is read into, so nothing is copied.
-//! Offsets in errors count octets of the unpacked file.
+//! their first octets. A record borrows the buffer the file is read into, or the memory it lies in
+//! ([`Mapped`]), so nothing is copied. Offsets in errors count octets of the unpacked file.
 //!
 //! `flate2` and `ruzstd` unpack: people keep captures packed, and both formats are large. `ruzstd`
 //! is built without its hash, so the checksum behind a zstd frame is passed over, not verified.
@@ -10,6 +10,8 @@
 //! Not here: opening files, which the caller does; other capture formats; packed files inside
 //! packed files; capture comments, statistics and decryption secrets.
 
+mod ahead;
+mod mapped;
 mod source;
 mod zstd;
 
@@ -21,6 +23,7 @@ use core::fmt;
 use flate2::read::MultiGzDecoder;
 use std::io::{self, Read};
 
+pub use mapped::Mapped;
 pub(crate) use source::{Order, Source};
 
 /// The longest record or block that is believed. Longer lengths are errors of the file.
@@ -267,7 +270,33 @@ impl Capture {
                 (magic, read)
             }
         };
-        let mut source = Source::new(read);
+        Self::of(Source::new(read), first, is_packed)
+    }
+
+    /// As [`Self::open`], a file whose octets lie in memory; a packed one is read.
+    ///
+    /// # Errors
+    /// Foreign octets, and a header that is cut short or malformed.
+    pub fn open_mapped(mut file: Box<dyn Mapped>) -> Result<Self, CaptureError> {
+        let reached = file.reach(0);
+        let octets = file.octets();
+        let first = shown(octets.get(..reached).unwrap_or_default(), SHOWN_OCTETS);
+        let is_plain = first
+            .first_chunk()
+            .is_some_and(|magic| *magic == pcapng::MAGIC || pcap::is_magic(*magic));
+        if is_plain {
+            return Self::of(Source::mapped(octets, reached, file), first, false);
+        }
+        drop(octets);
+        Self::open(file.rest(0).map_err(|error| source::unreadable(0, &error))?)
+    }
+
+    /// What begins with these octets.
+    fn of(
+        mut source: Source,
+        first: ArrayVec<u8, SHOWN_OCTETS>,
+        is_packed: bool,
+    ) -> Result<Self, CaptureError> {
         let format = match first.first_chunk() {
             Some(magic) if *magic == pcapng::MAGIC => Format::Pcapng(pcapng::Reader::new()),
             Some(magic) if pcap::is_magic(*magic) => Format::Pcap(pcap::Reader::open(&mut source)?),
@@ -358,215 +387,4 @@ pub(crate) fn lengths(octets: &[u8], original_octets: usize) -> io::Result<(u32,
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
-    use super::*;
-    use flate2::{Compression, write::GzEncoder};
-    use ruzstd::encoding::{CompressionLevel, compress_to_vec};
-    use std::io::Write as _;
-
-    /// A record and its octets: time in nanoseconds, link type, octets, original octets, interface.
-    pub(crate) type Seen = (u64, u32, Vec<u8>, usize, u32);
-
-    pub(crate) fn hex(text: &str) -> Vec<u8> {
-        text.split_whitespace().map(|octet| u8::from_str_radix(octet, 16).unwrap()).collect()
-    }
-
-    fn read_on(capture: &mut Capture) -> (Vec<Seen>, Option<CaptureError>) {
-        let mut seen = Vec::new();
-        loop {
-            match capture.next() {
-                Ok(Some(r)) => {
-                    let at = r.at.as_nanos();
-                    let octets = r.octets.to_vec();
-                    seen.push((at, r.link.dlt(), octets, r.original_octets, r.interface));
-                }
-                Ok(None) => return (seen, None),
-                Err(error) => return (seen, Some(error)),
-            }
-        }
-    }
-
-    /// All records, and the error behind them if there is one.
-    pub(crate) fn read(octets: &[u8]) -> (Vec<Seen>, Option<CaptureError>) {
-        match Capture::open(io::Cursor::new(octets.to_vec())) {
-            Ok(mut capture) => read_on(&mut capture),
-            Err(error) => (Vec::new(), Some(error)),
-        }
-    }
-
-    /// Cuts a file before each of its octets: whole records come, then what is not whole is named.
-    /// `ends` are the places behind which the file may end, each but the first one a record
-    /// further.
-    #[track_caller]
-    pub(crate) fn check_cuts(octets: &[u8], ends: &[(usize, usize)]) {
-        let (all, end) = read(octets);
-        assert_eq!(end, None);
-        assert_eq!(ends.last(), Some(&(octets.len(), all.len())));
-        for cut in 4..octets.len() {
-            let (seen, error) = read(&octets[..cut]);
-            let (end, records) = ends.iter().rev().find(|(end, _)| *end <= cut).unwrap();
-            assert_eq!(seen, all[..*records], "cut at {cut}");
-            let expected = (*end < cut).then_some(CaptureError::CutShort { offset: *end as u64 });
-            assert_eq!(error, expected, "cut at {cut}");
-        }
-    }
-
-    /// 300 frames, the longest longer than the first block of an unpacker.
-    fn many() -> Vec<u8> {
-        let mut writer = pcap::Writer::new(Vec::new(), Link::Ethernet).unwrap();
-        for i in 0..300_usize {
-            let octets: Vec<u8> = (0..i * 13).map(|place| (place * place + i) as u8).collect();
-            writer.write(Instant::from_nanos(i as u64), &octets, octets.len()).unwrap();
-        }
-        writer.into_inner()
-    }
-
-    fn gzip(octets: &[u8]) -> Vec<u8> {
-        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-        encoder.write_all(octets).unwrap();
-        encoder.finish().unwrap()
-    }
-
-    fn zstd(octets: &[u8]) -> Vec<u8> {
-        compress_to_vec(octets, CompressionLevel::Fastest)
-    }
-
-    #[test]
-    fn a_packed_capture_reads_as_the_plain_one() {
-        let plain = many();
-        let expected = read(&plain);
-        assert_eq!((expected.0.len(), &expected.1), (300, &None));
-        // A file may be packed in pieces, which stand behind each other.
-        let (a, b) = plain.split_at(plain.len() / 3);
-        // RFC 8878 3.1.2: a frame to be skipped, of 3 octets.
-        let skipped = hex("53 2a 4d 18 03 00 00 00 aa bb cc");
-        for packed in [
-            gzip(&plain),
-            [gzip(a), gzip(b)].concat(),
-            zstd(&plain),
-            [skipped.clone(), zstd(a), skipped, zstd(b)].concat(),
-        ] {
-            assert!(read(&packed) == expected);
-        }
-    }
-
-    #[test]
-    fn a_zstd_frame_built_by_hand_is_unpacked() {
-        let plain = hex("4d 3c b2 a1 02 00 04 00 00 00 00 00 00 00 00 00 00 00 04 00 01 00 00 00");
-        // RFC 8878 3.1.1: magic, descriptor, window of 1 KiB; the last block, raw: 1 + 24 << 3 =
-        // c1.
-        let packed = [hex("28 b5 2f fd 00 00 c1 00 00"), plain].concat();
-        assert_eq!(read(&packed), (vec![], None));
-    }
-
-    #[test]
-    fn a_packed_capture_that_is_cut_gives_what_is_whole() {
-        let plain = many();
-        let (all, _) = read(&plain);
-        for packed in [gzip(&plain), zstd(&plain)] {
-            let mut most = 0;
-            for cut in (20..packed.len()).step_by(997) {
-                let (seen, error) = read(&packed[..cut]);
-                assert!(seen == all[..seen.len()], "cut at {cut}");
-                assert!(seen.len() >= most, "cut at {cut}: more octets, fewer records");
-                most = seen.len();
-                let error = error.expect("a cut file is not whole");
-                assert!(matches!(error, CaptureError::CutShort { .. }), "cut at {cut}: {error}");
-            }
-            assert!(most > 250, "only {most} records of 300 before the last cut");
-            // Only the trailer is missing: everything is there, and still the file is cut.
-            let (seen, error) = read(&packed[..packed.len() - 1]);
-            assert!(matches!(error, Some(CaptureError::CutShort { .. })), "{error:?}");
-            assert!(seen == all[..seen.len()]);
-        }
-    }
-
-    #[test]
-    fn broken_packing_is_named_and_stays_broken() {
-        let mut packed = gzip(&many());
-        let crc = packed.len() - 8;
-        packed[crc] ^= 1;
-        let mut capture = Capture::open(io::Cursor::new(packed)).unwrap();
-        let (seen, error) = read_on(&mut capture);
-        assert!(matches!(error, Some(CaptureError::Unreadable { .. })), "{error:?}");
-        assert_eq!(seen.len(), 300, "what was unpacked comes first");
-        assert_eq!(read_on(&mut capture), (vec![], error));
-    }
-
-    #[test]
-    fn foreign_files_show_their_first_octets() {
-        let (_, error) = read(b"GET / HTTP/1.1\r\n\r\n");
-        let shown =
-            "not a capture file: begins with 47 45 54 20 2f 20 48 54 54 50 2f 31 2e 31 0d 0a";
-        assert_eq!(error.unwrap().to_string(), shown);
-        assert_eq!(read(&[]).1.unwrap().to_string(), "not a capture file: empty");
-        let (_, error) = read(&gzip(b"abc"));
-        assert_eq!(error.unwrap().to_string(), "not a capture file: begins with 61 62 63");
-    }
-
-    /// Gives one octet at a time and is interrupted before each.
-    struct Slow(io::Cursor<Vec<u8>>, bool);
-
-    impl Read for Slow {
-        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-            self.1 = !self.1;
-            if self.1 {
-                return Err(io::ErrorKind::Interrupted.into());
-            }
-            self.0.read(buffer.get_mut(..1).unwrap_or_default())
-        }
-    }
-
-    #[test]
-    fn it_does_not_matter_in_what_pieces_a_file_comes() {
-        let plain = many();
-        let mut slow = Capture::open(Slow(io::Cursor::new(plain.clone()), false)).unwrap();
-        assert!(read_on(&mut slow) == read(&plain));
-    }
-
-    #[test]
-    fn a_length_alone_costs_no_memory() {
-        // A record of 200 MiB of which 4 octets are there.
-        let octets = hex("a1 b2 c3 d4 00 02 00 04 00 00 00 00 00 00 00 00 00 04 00 00 00 00 00 01
-             00 00 00 00 00 00 00 00 0c 80 00 00 0c 80 00 00 01 02 03 04");
-        let mut capture = Capture::open(io::Cursor::new(octets)).unwrap();
-        assert_eq!(capture.next(), Err(CaptureError::CutShort { offset: 24 }));
-        assert_eq!(capture.source.room(), 512 << 10);
-    }
-
-    #[test]
-    fn every_power_of_a_clock_becomes_nanoseconds() {
-        assert_eq!(Resolution::Decimal(0).nanos(3), 3_000_000_000);
-        assert_eq!(Resolution::MICRO.nanos(1_700_000_000_123_456), 1_700_000_000_123_456_000);
-        assert_eq!(Resolution::NANO.nanos(7), 7);
-        assert_eq!(Resolution::Decimal(12).nanos(5_999), 5);
-        assert_eq!(Resolution::Decimal(28).nanos(u64::MAX), 1, "2^64 / 10^19 = 1.8");
-        assert_eq!(Resolution::Decimal(127).nanos(u64::MAX), 0);
-        assert_eq!(Resolution::Binary(0).nanos(2), 2_000_000_000);
-        assert_eq!(Resolution::Binary(10).nanos(1_536), 1_500_000_000);
-        // 2^64 - 1 steps of 2^-32 s are 2^32 s less one step of 0.23 ns.
-        assert_eq!(Resolution::Binary(32).nanos(u64::MAX), 4_294_967_295_999_999_999);
-        assert_eq!(Resolution::Binary(127).nanos(u64::MAX), 0);
-        assert_eq!(Resolution::Decimal(0).nanos(u64::MAX), u64::MAX);
-    }
-
-    #[test]
-    fn public_captures_hold_as_many_packets_as_their_index_says() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/captures");
-        let Ok(index) = std::fs::read_to_string(format!("{folder}/INDEX.md")) else {
-            println!("skipped: no ../shared/captures");
-            return;
-        };
-        let mut files = 0;
-        for row in index.lines() {
-            let cells: Vec<&str> = row.split('|').map(str::trim).collect();
-            let [_, file, _, packets, ..] = cells[..] else { continue };
-            let Ok(packets) = packets.parse::<usize>() else { continue };
-            let octets = std::fs::read(format!("{folder}/{file}")).expect(file);
-            let (seen, error) = read(&octets);
-            assert_eq!((seen.len(), error), (packets, None), "{file}");
-            files += 1;
-        }
-        assert!(files > 60, "the index was not understood: {files} files");
-    }
-}
+pub(crate) mod tests;

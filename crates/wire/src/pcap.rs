@@ -131,9 +131,12 @@ impl Reader {
         &mut self,
         source: &'s mut Source,
     ) -> Result<Option<Record<'s>>, CaptureError> {
-        // Most records are at hand whole.
+        // Most records are at hand whole, and have some octets.
+        let is_plain = |header: &Header| {
+            source.left() as u64 >= self.octets(header) && header.captured > 0 && source.is_sound()
+        };
         let header = source.first().map(|header| self.header(header));
-        let header = match header.filter(|header| source.left() as u64 >= self.octets(header)) {
+        let header = match header.filter(is_plain) {
             Some(header) => header,
             None => match self.next_header(source)? {
                 Some(header) => header,
@@ -150,6 +153,9 @@ impl Reader {
         let Some(header) = octets.first_chunk().map(|header| self.header(header)) else {
             return Err(CaptureError::CutShort { offset: source.offset() });
         };
+        if header.captured == 0 || !source.is_sound() {
+            source.check()?;
+        }
         if header.captured > MAX_RECORD_OCTETS - self.record_header_octets {
             let octets = header.captured as u64;
             return Err(CaptureError::TooLong { offset: source.offset(), octets });

@@ -127,7 +127,7 @@ impl Reader {
         &mut self,
         source: &'s mut Source,
     ) -> Result<Option<Record<'s>>, CaptureError> {
-        match self.plain_packet(source.at_hand()) {
+        match self.plain_packet(source.at_hand()).filter(|_| source.is_sound()) {
             Some((octets, link, packet)) => Ok(Some(self.record(octets, link, packet, source))),
             None => self.next_packet(source),
         }
@@ -227,6 +227,9 @@ impl Reader {
             };
         }
         let octets = self.order.u32(length) as usize;
+        if octets == 0 || !source.is_sound() {
+            source.check()?;
+        }
         if octets > MAX_RECORD_OCTETS {
             return Err(CaptureError::TooLong { offset, octets: octets as u64 });
         }

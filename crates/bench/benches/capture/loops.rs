@@ -7,11 +7,11 @@
 use crate::Failed;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
+use live::mapped;
 use std::fs::File;
 use std::hint::black_box;
 use std::path::Path;
 use wire::addr::{Mac, Socket};
-use wire::capture::Capture;
 use wire::dissect::{NoNsdu, levels};
 use wire::tp::{Pdu, Reference, tpdus};
 use wire::tpkt;
@@ -49,7 +49,7 @@ pub(crate) type Whose = fn(&[u8]) -> Option<((u64, u64), bool)>;
 
 /// Whose frame is it, told at fixed offsets, and one count each of frames, octets and DTs.
 pub(crate) fn bare(path: &Path, whose: Whose) -> Result<u64, Failed> {
-    let mut capture = Capture::open(File::open(path)?)?;
+    let mut capture = mapped::open(File::open(path)?)?;
     let mut flows: HashMap<(u64, u64), [u64; 3], FixedState> =
         HashMap::with_hasher(FixedState::with_seed(0));
     let mut frames = 0;
@@ -76,7 +76,7 @@ enum Name {
 
 /// Whose frame is it, every layer of it being decoded, and the same counts.
 pub(crate) fn decoded(path: &Path) -> Result<u64, Failed> {
-    let mut capture = Capture::open(File::open(path)?)?;
+    let mut capture = mapped::open(File::open(path)?)?;
     let mut flows: HashMap<Name, [u64; 3], FixedState> =
         HashMap::with_hasher(FixedState::with_seed(0));
     let mut frames = 0;

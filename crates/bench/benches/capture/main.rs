@@ -17,13 +17,13 @@ mod tshark;
 
 use core::time::Duration;
 use cost::Cost;
+use live::mapped;
 use loops::{Whose, bare, decoded};
 use meter::{Meter, Settings};
 use std::fs::File;
 use std::hint::black_box;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
-use wire::capture::Capture;
 use wire::dissect::{Link, strip_user_data};
 use wire::pcapng::Writer;
 
@@ -35,7 +35,7 @@ const PEER_EVERY: usize = 3;
 type Failed = Box<dyn core::error::Error>;
 
 fn records(path: &Path) -> Result<u64, Failed> {
-    let mut capture = Capture::open(File::open(path)?)?;
+    let mut capture = mapped::open(File::open(path)?)?;
     let (mut frames, mut octets) = (0, 0);
     while let Some(record) = capture.next()? {
         frames += 1;
@@ -46,7 +46,7 @@ fn records(path: &Path) -> Result<u64, Failed> {
 }
 
 fn metered(path: &Path) -> Result<meter::Report, Failed> {
-    let mut capture = Capture::open(File::open(path)?)?;
+    let mut capture = mapped::open(File::open(path)?)?;
     let mut meter = Meter::new(Settings::every(Duration::from_secs(1)));
     while let Some(record) = capture.next()? {
         meter.observe(record.at, record.link, record.octets, record.original_octets);
@@ -162,7 +162,7 @@ fn made(
 
 /// The frames of a capture without their user data, as `tidewire capture` writes them.
 fn write_headers(from: &Path, out: BufWriter<File>) -> Result<(), Failed> {
-    let mut capture = Capture::open(File::open(from)?)?;
+    let mut capture = mapped::open(File::open(from)?)?;
     let mut writer = Writer::new(out)?;
     let interface = writer.interface(Link::Ethernet, "")?;
     let mut frame = Vec::new();

@@ -1,6 +1,9 @@
 //! The buffer a capture is read into.
 
-use super::{CaptureError, MAX_RECORD_OCTETS};
+use super::ahead::Ahead;
+use super::{CaptureError, MAX_RECORD_OCTETS, Mapped};
+use bytes::Bytes;
+use core::sync::atomic::{self, AtomicBool, Ordering};
 use std::io::{self, Read};
 
 /// Fits into the second-level cache; larger buffers are slower.
@@ -46,10 +49,20 @@ enum State {
     Failed(CaptureError),
 }
 
-/// Octets of a file, read ahead. Grows beyond its first size only as octets arrive, so that a
-/// length alone never costs memory.
+/// A file that lies in memory.
+struct Lying {
+    octets: Bytes,
+    file: Box<dyn Mapped>,
+    torn: &'static AtomicBool,
+    ahead: Ahead,
+}
+
+/// Octets of a file, read ahead or where they lie. Its buffer grows beyond its first size only as octets arrive, so
+/// that a length alone never costs memory.
 pub(crate) struct Source {
     read: Box<dyn Read + Send>,
+    /// In place of the buffer, which is empty then.
+    lying: Option<Lying>,
     buffer: Vec<u8>,
     start: usize,
     end: usize,
@@ -61,7 +74,48 @@ pub(crate) struct Source {
 impl Source {
     pub(crate) fn new(read: Box<dyn Read + Send>) -> Self {
         let buffer = vec![0; BUFFER_OCTETS];
-        Self { read, buffer, start: 0, end: 0, first_offset: 0, state: State::Open }
+        Self { read, lying: None, buffer, start: 0, end: 0, first_offset: 0, state: State::Open }
+    }
+
+    /// A file whose octets lie in memory, so many of them ready.
+    pub(crate) fn mapped(octets: Bytes, end: usize, file: Box<dyn Mapped>) -> Self {
+        let lying = Some(Lying { octets, torn: file.torn(), file, ahead: Ahead::default() });
+        let read = Box::new(io::empty());
+        Self { read, lying, buffer: Vec::new(), start: 0, end, first_offset: 0, state: State::Open }
+    }
+
+    #[inline]
+    fn octets(&self) -> &[u8] {
+        match &self.lying {
+            Some(lying) => &lying.octets,
+            None => &self.buffer,
+        }
+    }
+
+    /// Whether what was looked at until now was there.
+    #[inline]
+    pub(crate) fn is_sound(&self) -> bool {
+        // What was looked at before must not be looked at later.
+        atomic::compiler_fence(Ordering::SeqCst);
+        self.lying.as_ref().is_none_or(|lying| !lying.torn.load(Ordering::Relaxed))
+    }
+
+    /// Asked where there are zeros: whether those were there, and are not what a file looks like that was cut.
+    ///
+    /// # Errors
+    /// If they were not.
+    #[cold]
+    pub(crate) fn check(&mut self) -> Result<(), CaptureError> {
+        if self.is_sound() && self.lying.as_ref().is_none_or(|lying| lying.file.is_whole()) {
+            return Ok(());
+        }
+        let reason = "the file was cut while it was read".to_owned();
+        let (offset, kind) = (self.offset(), io::ErrorKind::UnexpectedEof);
+        let error = CaptureError::Unreadable { offset, kind, reason };
+        self.first_offset = offset;
+        (self.lying, self.start, self.end) = (None, 0, 0);
+        self.state = State::Failed(error.clone());
+        Err(error)
     }
 
     #[cfg(test)]
@@ -77,12 +131,15 @@ impl Source {
     /// The next octets, as many as have been read.
     #[inline]
     pub(crate) fn at_hand(&self) -> &[u8] {
-        self.buffer.get(self.start..self.end).unwrap_or_default()
+        self.octets().get(self.start..self.end).unwrap_or_default()
     }
 
     /// At least the next `octets` octets without taking them; `None` if the file ends just here.
     #[inline]
     pub(crate) fn whole(&mut self, octets: usize) -> Result<Option<&[u8]>, CaptureError> {
+        if !self.is_sound() {
+            self.check()?;
+        }
         if self.end - self.start < octets {
             self.fill(octets)?;
             if self.end - self.start < octets {
@@ -98,7 +155,7 @@ impl Source {
     /// The first of the next octets, if so many have been read.
     #[inline]
     pub(crate) fn first<const N: usize>(&self) -> Option<&[u8; N]> {
-        if self.left() < N { None } else { self.buffer.get(self.start..)?.first_chunk() }
+        if self.left() < N { None } else { self.octets().get(self.start..)?.first_chunk() }
     }
 
     /// How many octets have been read and not taken.
@@ -113,7 +170,36 @@ impl Source {
         debug_assert!(octets <= self.left() && at + count <= octets);
         let from = self.start + at;
         self.start += octets;
-        self.buffer.get(from..from + count).unwrap_or_default()
+        if let Some(Lying { octets, ahead, .. }) = &mut self.lying {
+            ahead.look(self.start, octets);
+        }
+        self.octets().get(from..from + count).unwrap_or_default()
+    }
+
+    /// Whether so many octets are to be read: they do not lie in memory, or do no longer.
+    fn reach(&mut self, octets: usize) -> bool {
+        let Some(lying) = &mut self.lying else { return true };
+        while self.end - self.start < octets {
+            let reached = lying.file.reach(self.start);
+            if reached <= self.end {
+                self.read_on();
+                return true;
+            }
+            self.end = reached;
+        }
+        false
+    }
+
+    /// Reads from now on what lay in memory until here.
+    fn read_on(&mut self) {
+        let from = self.offset();
+        let Some(Lying { file, .. }) = self.lying.take() else { return };
+        (self.first_offset, self.start, self.end) = (from, 0, 0);
+        self.buffer = vec![0; BUFFER_OCTETS];
+        match file.rest(from) {
+            Ok(read) => self.read = read,
+            Err(error) => self.state = State::Failed(unreadable(from, &error)),
+        }
     }
 
     /// Reads until `octets` octets are there or no more come.
@@ -121,6 +207,9 @@ impl Source {
     fn fill(&mut self, octets: usize) -> Result<(), CaptureError> {
         if octets > MAX_RECORD_OCTETS {
             return Err(CaptureError::TooLong { offset: self.offset(), octets: octets as u64 });
+        }
+        if !self.reach(octets) {
+            return Ok(());
         }
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;

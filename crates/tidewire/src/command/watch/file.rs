@@ -10,16 +10,18 @@ use crate::metrics::Health;
 use crate::output::Output;
 use crate::pipe::Pipe;
 use crate::stream::Recorder;
+use bytes::Bytes;
 use indicatif::{ProgressBar, ProgressStyle};
 use live::clock;
+use live::mapped::{self, MappedFile};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
-use wire::capture::{Capture, CaptureError, Statistics};
+use wire::capture::{Capture, CaptureError, Mapped, Statistics};
 use wire::dissect::Link;
 use wire::time::{Instant, nanos};
 
@@ -201,9 +203,13 @@ fn open_waiting(
                     && output.draws_progress()
                     && !io::stdout().is_terminal() =>
             {
-                Capture::open(bar(about.len()).wrap_read(file))
+                let bar = bar(about.len());
+                match MappedFile::new(file) {
+                    Ok(file) => Capture::open_mapped(Box::new(Shown { file, bar })),
+                    Err(file) => Capture::open(bar.wrap_read(file)),
+                }
             }
-            _ => Capture::open(file),
+            _ => mapped::open(file),
         }
     };
     opened.map_err(|error| Failure::failed(format!("{name}: {error}")))
@@ -218,6 +224,33 @@ fn bar(octets: u64) -> ProgressBar {
     let style = ProgressStyle::with_template("{bar:40} {bytes} of {total_bytes}, {eta} to go")
         .unwrap_or_else(|_| ProgressStyle::default_bar());
     ProgressBar::new(octets).with_style(style)
+}
+
+/// A file in memory, and how far it has been looked at.
+struct Shown {
+    file: MappedFile,
+    bar: ProgressBar,
+}
+
+impl Mapped for Shown {
+    fn octets(&self) -> Bytes {
+        self.file.octets()
+    }
+    fn reach(&mut self, from: usize) -> usize {
+        self.bar.set_position(from as u64);
+        self.file.reach(from)
+    }
+    fn torn(&self) -> &'static AtomicBool {
+        self.file.torn()
+    }
+    fn is_whole(&self) -> bool {
+        self.file.is_whole()
+    }
+    fn rest(self: Box<Self>, from: u64) -> io::Result<Box<dyn Read + Send>> {
+        let Self { file, bar } = *self;
+        bar.set_position(from);
+        Ok(Box::new(bar.wrap_read(Box::new(file).rest(from)?)))
+    }
 }
 
 /// Says which frames the meter could do no more with than count them as foreign.

@@ -1,0 +1,67 @@
+//! A capture that is looked at where it lies in memory.
+
+use bytes::Bytes;
+use core::sync::atomic::AtomicBool;
+use std::io::{self, Read};
+
+/// A file whose octets lie in memory. Whoever puts it there sees to it that looking at it does no harm, also where
+/// somebody else cuts the file meanwhile.
+pub trait Mapped: Send {
+    /// All that it was when it was put there.
+    fn octets(&self) -> Bytes;
+
+    /// Makes some more of it ready to be looked at, and tells up to where it is: no further than before where no more
+    /// can be. What lies before `from` is not looked at again.
+    fn reach(&mut self, from: usize) -> usize;
+
+    /// Set when something that was looked at was not there any more; then it looked like zeros.
+    fn torn(&self) -> &'static AtomicBool;
+
+    /// Whether the file is as long as it was, at the least.
+    fn is_whole(&self) -> bool;
+
+    /// Reads on, from this octet.
+    ///
+    /// # Errors
+    /// Where the file cannot be read from there.
+    fn rest(self: Box<Self>, from: u64) -> io::Result<Box<dyn Read + Send>>;
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    static WHOLE: AtomicBool = AtomicBool::new(false);
+
+    /// What lies in memory, ready seven octets at a time, but for the last eleven, which are read.
+    pub(crate) struct Laid {
+        octets: Bytes,
+        ready: usize,
+    }
+
+    impl Laid {
+        pub(crate) fn new(octets: &[u8]) -> Box<Self> {
+            Box::new(Self { octets: Bytes::copy_from_slice(octets), ready: 0 })
+        }
+    }
+
+    impl Mapped for Laid {
+        fn octets(&self) -> Bytes {
+            self.octets.slice(..self.octets.len().saturating_sub(11))
+        }
+        fn reach(&mut self, from: usize) -> usize {
+            assert!(from <= self.ready, "nothing is passed over");
+            self.ready = self.octets().len().min(self.ready + 7);
+            self.ready
+        }
+        fn torn(&self) -> &'static AtomicBool {
+            &WHOLE
+        }
+        fn is_whole(&self) -> bool {
+            true
+        }
+        fn rest(self: Box<Self>, from: u64) -> io::Result<Box<dyn Read + Send>> {
+            Ok(Box::new(io::Cursor::new(self.octets.slice(from as usize..))))
+        }
+    }
+}
