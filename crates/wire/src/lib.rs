@@ -5,6 +5,10 @@
 //! touches the operating system; nothing here panics, whatever the octets.
 #![deny(clippy::indexing_slicing)]
 
+// What tests share with those in `tests/it` calls it by its name.
+#[cfg(test)]
+extern crate self as wire;
+
 pub mod addr;
 pub mod capture;
 pub mod checksum;

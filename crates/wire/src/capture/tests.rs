@@ -1,3 +1,6 @@
+#[path = "../../tests/it/laid.rs"]
+mod laid;
+
 use super::*;
 use flate2::{Compression, write::GzEncoder};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
@@ -28,7 +31,7 @@ fn read_on(capture: &mut Capture) -> (Vec<Seen>, Option<CaptureError>) {
 /// All records, and the error behind them if there is one: the same when it is read and where it lies in memory.
 pub(crate) fn read(octets: &[u8]) -> (Vec<Seen>, Option<CaptureError>) {
     let read = Capture::open(io::Cursor::new(octets.to_vec()));
-    let mapped = Capture::open_mapped(mapped::tests::Laid::new(octets));
+    let mapped = Capture::open_mapped(laid::Laid::new(octets, 7));
     let [read, mapped] = [read, mapped].map(|capture| match capture {
         Ok(mut capture) => read_on(&mut capture),
         Err(error) => (Vec::new(), Some(error)),

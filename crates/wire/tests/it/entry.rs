@@ -1,5 +1,9 @@
 //! What the fuzz targets call, and plain tests over the corpus: octets in, claims checked.
 
+#[path = "laid.rs"]
+mod laid;
+
+use laid::Laid;
 use std::io::Cursor;
 use wire::capture::Capture;
 use wire::dissect::{Layer, Link, NoNsdu, dissect, dissect_cut, levels};
@@ -125,26 +129,35 @@ fn tpdus(octets: &[u8]) {
     }
 }
 
-/// A file is read to its end or to an error that stays, and no record reaches past the file.
+/// A file is read to its end or to an error that stays, and no record reaches past the file. Where it lies in memory it
+/// gives the same.
 pub(crate) fn file(octets: &[u8]) {
-    let Ok(mut capture) = Capture::open(Cursor::new(octets.to_vec())) else { return };
-    let mut offset = capture.offset();
+    let read = Capture::open(Cursor::new(octets.to_vec()));
+    let mapped = Capture::open_mapped(Laid::new(octets, 100));
+    let (mut read, mut mapped) = match (read, mapped) {
+        (Ok(read), Ok(mapped)) => (read, mapped),
+        (read, mapped) => return assert_eq!(read.err(), mapped.err(), "read, and in memory"),
+    };
+    let mut offset = read.offset();
     for _ in 0..RECORDS {
-        match capture.next() {
+        let next = read.next();
+        assert_eq!(next, mapped.next(), "read, and in memory");
+        match next {
             Ok(None) => return,
             Ok(Some(record)) => {
                 assert!(record.octets.len() <= record.original_octets);
                 frame(record.octets.get(..200).unwrap_or(record.octets));
                 let interface = record.interface as usize;
-                assert!(interface < capture.interfaces().len());
+                assert!(interface < read.interfaces().len());
             }
             Err(error) => {
-                assert_eq!(capture.next().map(|_| ()), Err(error), "an error stays");
+                assert_eq!(read.next().map(|_| ()), Err(error), "an error stays");
                 return;
             }
         }
-        assert!(capture.offset() > offset, "a record takes octets");
-        offset = capture.offset();
+        assert!(read.offset() > offset, "a record takes octets");
+        offset = read.offset();
+        assert_eq!(mapped.offset(), offset);
     }
 }
 

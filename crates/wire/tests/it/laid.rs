@@ -1,0 +1,43 @@
+//! A file that lies in memory, for readers to be held against those of any file.
+
+use bytes::Bytes;
+use core::sync::atomic::AtomicBool;
+use std::io::{self, Cursor, Read};
+use wire::capture::Mapped;
+
+static WHOLE: AtomicBool = AtomicBool::new(false);
+
+/// What lies in memory, ready some octets at a time, but for the last eleven, which are read.
+pub(crate) struct Laid {
+    octets: Bytes,
+    ready: usize,
+    step: usize,
+}
+
+impl Laid {
+    /// These octets, ready so many at a time.
+    pub(crate) fn new(octets: &[u8], step: usize) -> Box<Self> {
+        Box::new(Self { octets: Bytes::copy_from_slice(octets), ready: 0, step })
+    }
+}
+
+impl Mapped for Laid {
+    fn octets(&self) -> Bytes {
+        self.octets.slice(..self.octets.len().saturating_sub(11))
+    }
+    fn reach(&mut self, from: usize) -> usize {
+        assert!(from <= self.ready, "nothing is passed over");
+        self.ready = self.octets().len().min(self.ready + self.step);
+        self.ready
+    }
+    fn torn(&self) -> &'static AtomicBool {
+        &WHOLE
+    }
+    fn is_whole(&self) -> bool {
+        true
+    }
+    fn rest(self: Box<Self>, from: u64) -> io::Result<Box<dyn Read + Send>> {
+        let rest = self.octets.slice(usize::try_from(from).unwrap_or(usize::MAX)..);
+        Ok(Box::new(Cursor::new(rest)))
+    }
+}
