@@ -223,6 +223,11 @@ impl<'a> Teller<'a> {
         Self { to, only, beside: Beside::default(), total: None, is_missing: false }
     }
 
+    /// Whether nobody waits for frames to be due or asks for metrics.
+    pub(super) const fn has_nothing_else(&self) -> bool {
+        matches!(self.to, To::Output(..)) && self.beside.exporter.is_none()
+    }
+
     /// Waits until a frame is due on a screen, and tells what is due before it.
     pub(super) fn wait(&mut self, at: Instant, recorder: &mut Recorder) -> io::Result<()> {
         let To::Screen(_, Some(pace)) = &mut self.to else { return Ok(()) };

@@ -120,22 +120,16 @@ impl Passing<'_> {
         (beside, teller): (&mut Frames, &mut Teller<'_>),
     ) -> anyhow::Result<Option<Failure>> {
         let Self { capture, path, before } = self;
+        let has_nothing_else = beside.is_nothing() && teller.has_nothing_else();
         let mut counts_at = Instant::ZERO;
         while !interrupt::requested() && !recorder.is_done() {
-            match capture.next() {
-                Ok(Some(Frame { at, link, octets, original_octets, interface })) => {
-                    teller.wait(at, recorder)?;
-                    if beside.is_nothing() {
-                        recorder.observe(at, link, octets, original_octets);
-                    } else if beside.lacks(interface) {
-                        let octets = &octets.to_vec();
-                        beside.describe(capture.interfaces());
-                        let frame = Frame { at, link, octets, original_octets, interface };
-                        beside.observe(recorder, &frame);
-                    } else {
-                        let frame = Frame { at, link, octets, original_octets, interface };
-                        beside.observe(recorder, &frame);
-                    }
+            let passed = if has_nothing_else {
+                hurry(capture, recorder, counts_at)
+            } else {
+                one(capture, recorder, (beside, teller))?
+            };
+            match passed {
+                Ok(Some(at)) => {
                     if recorder.has_found() {
                         teller.tell(recorder)?;
                     }
@@ -163,6 +157,47 @@ impl Passing<'_> {
         }
         Ok(None)
     }
+}
+
+/// Gives the meter frames as long as nothing else is to be done: until it has found something, or it is this late. The
+/// time of the last of them, if there was one.
+fn hurry(
+    capture: &mut Capture,
+    recorder: &mut Recorder,
+    until: Instant,
+) -> Result<Option<Instant>, CaptureError> {
+    while let Some(Frame { at, link, octets, original_octets, .. }) = capture.next()? {
+        recorder.observe(at, link, octets, original_octets);
+        if recorder.has_found() || at >= until || interrupt::requested() {
+            return Ok(Some(at));
+        }
+    }
+    Ok(None)
+}
+
+/// Gives the meter one frame, when it is due, and whoever wants it beside; its time, if there was one.
+fn one(
+    capture: &mut Capture,
+    recorder: &mut Recorder,
+    (beside, teller): (&mut Frames, &mut Teller<'_>),
+) -> io::Result<Result<Option<Instant>, CaptureError>> {
+    let frame = match capture.next() {
+        Ok(Some(frame)) => frame,
+        Ok(None) => return Ok(Ok(None)),
+        Err(error) => return Ok(Err(error)),
+    };
+    let Frame { at, link, octets, original_octets, interface } = frame;
+    teller.wait(at, recorder)?;
+    if beside.is_nothing() {
+        recorder.observe(at, link, octets, original_octets);
+    } else if beside.lacks(interface) {
+        let octets = &octets.to_vec();
+        beside.describe(capture.interfaces());
+        beside.observe(recorder, &Frame { at, link, octets, original_octets, interface });
+    } else {
+        beside.observe(recorder, &frame);
+    }
+    Ok(Ok(Some(at)))
 }
 
 /// Opens a capture; `-` is standard input.
