@@ -24,6 +24,8 @@ pub(super) struct Pace {
     first: [Option<Instant>; 2],
     last: [Option<Instant>; 2],
     is_over: [bool; 2],
+    /// Of a tap that is over, the age of the other when that had come as far by its clock.
+    passed_ns: [Option<u64>; 2],
     /// Whether what passes a tap may have passed the other since that was opened.
     is_within: [bool; 2],
     ages_ns: [u64; 2],
@@ -46,6 +48,7 @@ impl Pace {
             first: [None; 2],
             last: [None; 2],
             is_over: [false; 2],
+            passed_ns: [None; 2],
             is_within: [false; 2],
             ages_ns: [0; 2],
             together_ns: [0; 2],
@@ -65,11 +68,38 @@ impl Pace {
     /// Takes notice that no frame comes from a tap any more.
     pub(super) fn end(&mut self, tap: Tap) {
         self.is_over[tap as usize] = true;
+        self.note_passed(tap);
     }
 
     /// Takes notice that what the taps held back comes now, in any order.
     pub(super) fn release(&mut self) {
-        self.is_over = [false; 2];
+        (self.is_over, self.passed_ns) = ([false; 2], [None; 2]);
+    }
+
+    /// By how much stamps of the other tap are greater than those of this one.
+    fn apart_from(&self, tap: Tap) -> i128 {
+        i128::from(match tap {
+            Tap::Near => self.apart_ns,
+            Tap::Far => -self.apart_ns,
+        })
+    }
+
+    /// Notes whether the other tap has come as far as the last frame of one that is over.
+    #[inline]
+    fn note_passed(&mut self, over: Tap) {
+        let (this, other) = (over as usize, over.other() as usize);
+        if !self.is_over[this] || self.passed_ns[this].is_some() {
+            return;
+        }
+        let is_passed = match (self.last[this], self.last[other]) {
+            (None, _) => true,
+            (_, None) => false,
+            (Some(last), Some(now)) => {
+                let last = i128::from(last.as_nanos()) + self.apart_from(over);
+                i128::from(now.as_nanos()) >= last
+            }
+        };
+        self.passed_ns[this] = is_passed.then_some(self.ages_ns[other]);
     }
 
     /// Whether what was not seen at the other tap and passes this one now is not going to be: that one is over,
@@ -82,11 +112,7 @@ impl Pace {
         }
         let Some(first) = self.first[other].filter(|_| self.is_known) else { return false };
         if !self.is_within[tap as usize] {
-            let apart = i128::from(match tap {
-                Tap::Near => self.apart_ns,
-                Tap::Far => -self.apart_ns,
-            });
-            let latest = i128::from(at.as_nanos()) + apart + i128::from(longest_ns);
+            let latest = i128::from(at.as_nanos()) + self.apart_from(tap) + i128::from(longest_ns);
             self.is_within[tap as usize] = latest >= i128::from(first.as_nanos());
         }
         !self.is_within[tap as usize]
@@ -100,6 +126,7 @@ impl Pace {
             at
         });
         self.ages_ns[tap as usize] += at.nanos_since(last).min(STEP_NS);
+        self.note_passed(tap.other());
     }
 
     /// The age of a tap.
@@ -107,14 +134,14 @@ impl Pace {
         Instant::from_nanos(self.ages_ns[tap as usize])
     }
 
-    /// The age up to which a tap has come together with the other. One that is over goes along with the other, if
-    /// it is known how their clocks stand.
+    /// The age up to which a tap has come together with the other, if it is known how their clocks stand, once one is
+    /// over: nothing comes there any more, and all that it saw has passed the other once that has come as far.
     pub(super) fn together(&self, tap: Tap) -> Instant {
         let (this, other) = (tap as usize, tap.other() as usize);
         let together_ns = if self.is_known && self.is_over[other] {
             self.ages_ns[this]
-        } else if self.is_known && self.is_over[this] {
-            self.together_ns[this] + self.ages_ns[other].saturating_sub(self.together_ns[other])
+        } else if let Some(passed_ns) = self.passed_ns[this].filter(|_| self.is_known) {
+            self.ages_ns[this] + (self.ages_ns[other] - passed_ns)
         } else {
             self.together_ns[this]
         };
@@ -221,12 +248,35 @@ mod tests {
         pace.pass(Near, at(501));
         assert_eq!([Near, Far].map(|tap| pace.together(tap)), [at(1), at(1)]);
         pace.end(Far);
-        // The near tap is a second older than it was together with the other.
-        assert_eq!([Near, Far].map(|tap| pace.together(tap)), [at(2), at(2)]);
+        assert_eq!(pace.together(Near), at(2), "all of it has passed what is over");
         assert!(pace.is_out_of_reach(Near, at(500), STEP_NS));
         assert!(!pace.is_out_of_reach(Far, at(7_500), STEP_NS));
         pace.release();
         assert!(!pace.is_out_of_reach(Near, at(500), STEP_NS));
+        assert_eq!(pace.together(Far), at(1), "as by the last pair");
+    }
+
+    #[test]
+    fn what_a_tap_saw_before_it_was_over_has_passed_the_other_once_that_has_come_as_far() {
+        let mut pace = Pace::new(2);
+        pace.set_apart(0);
+        pace.pass(Near, at(10));
+        pace.pass(Far, at(10));
+        pace.note_pair([at(0), at(0)], Some(0));
+        pace.pass(Near, at(19));
+        pace.end(Near);
+        // A second older, since no step counts for more; the other one is two seconds older before it has come so far.
+        for seconds in [11, 18] {
+            pace.pass(Far, at(seconds));
+            assert_eq!(pace.together(Near), at(0));
+        }
+        // 1 s, and what comes after second 19.
+        for (seconds, together) in [(19, 1), (20, 2), (400, 3)] {
+            pace.pass(Far, at(seconds));
+            assert_eq!(pace.together(Near), at(together));
+        }
+        pace.end(Far);
+        assert_eq!(pace.together(Far), at(5), "it has seen 10, 11, 18, 19, 20 and 400");
     }
 
     #[test]

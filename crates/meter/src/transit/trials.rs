@@ -272,6 +272,28 @@ fn numbers_that_came_back_before_a_tap_was_opened_or_after_it_was_closed_spoil_n
 }
 
 #[test]
+fn where_little_is_sent_what_is_under_way_when_a_tap_ends_is_matched() {
+    let sent = |number: u32, near: Option<u64>, far: u64| Sent {
+        from: if near.is_some() { 1 } else { 2 },
+        to: if near.is_some() { 2 } else { 1 },
+        number,
+        passed: [near.map(|at| at * MS), Some(far * MS)],
+    };
+    // The near tap misses what goes back, so that it hears of nothing for nine seconds. Then it ends.
+    let all = [
+        sent(0, Some(10_000), 10_014),
+        sent(1, None, 11_000),
+        sent(2, None, 19_000),
+        sent(3, Some(19_002), 19_027),
+    ];
+    let mut transit = two_clocks(Limits::USUAL);
+    transit.clocks_are_apart(0);
+    let (_, found) = fast(&frames(&all, |passed| passed), transit);
+    check(&found, &slow(&all), "4 at the far tap, of which 2 passed the near one");
+    assert_eq!(found.pairs.len(), 2);
+}
+
+#[test]
 fn clocks_that_are_hours_apart_need_no_room_once_that_is_known() {
     let plan = Plan { frames: 60_000, again: 0, lost: 3, doubled: 0, comes_back: false };
     let all = traffic(plan, &mut Draw(99));
