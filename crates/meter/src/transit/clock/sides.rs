@@ -20,6 +20,17 @@ struct Between {
     vote: i64,
 }
 
+/// What becomes of readings that were placed before, once more is learnt.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Placed {
+    /// Where they were placed is right, as far as anybody knows.
+    Right,
+    /// All were placed the wrong way.
+    Wrong,
+    /// Nobody can tell of any of them.
+    Untold,
+}
+
 /// Which hosts are at which tap.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sides {
@@ -33,11 +44,11 @@ pub(super) struct Sides {
 }
 
 impl Sides {
-    /// Learns from readings in the order of the near clock; whether what was guessed before was the wrong way.
+    /// Learns from readings in the order of the near clock; what that says of what was placed before.
     ///
     /// Two hosts with TPDUs both ways tell their sides: of TPDUs that follow each other, the one that passes
     /// the near tap first has the greater reading, whatever the clocks do in the long run.
-    pub(super) fn learn(&mut self, readings: &[Reading]) -> bool {
+    pub(super) fn learn(&mut self, readings: &[Reading]) -> Placed {
         for reading in readings {
             self.vote(reading);
         }
@@ -51,15 +62,14 @@ impl Sides {
         }
         if self.is_far.is_empty() {
             self.guess = self.guess.or(readings.first().map(|reading| reading.ends));
-            return false;
+            return Placed::Right;
         }
-        self.guess.is_some_and(|ends| {
-            let is_wrong = self.known(ends) == Some(true);
-            if is_wrong {
-                self.guess = None;
-            }
-            is_wrong
-        })
+        // Who guessed placed nothing else.
+        match self.guess.take().map(|ends| self.known(ends)) {
+            None | Some(Some(false)) => Placed::Right,
+            Some(Some(true)) => Placed::Wrong,
+            Some(None) => Placed::Untold,
+        }
     }
 
     fn vote(&mut self, reading: &Reading) {
@@ -112,17 +122,21 @@ mod tests {
     #[test]
     fn a_guess_holds_until_an_answer_says_otherwise() {
         let mut sides = Sides::default();
-        assert!(!sides.learn(&[reading([7, 3], -100)]));
+        assert_eq!(sides.learn(&[reading([7, 3], -100)]), Placed::Right);
         assert_eq!((sides.is_back([7, 3]), sides.is_back([3, 7])), (Some(false), None));
-        assert!(!sides.learn(&[reading([7, 3], -100)]), "one way still");
+        assert_eq!(sides.learn(&[reading([7, 3], -100)]), Placed::Right, "one way still");
         // What comes from 3 has the greater reading, so that 3 is near.
-        assert!(sides.learn(&[reading([3, 7], 100)]));
+        assert_eq!(sides.learn(&[reading([3, 7], 100)]), Placed::Wrong);
         assert_eq!((sides.is_back([7, 3]), sides.is_back([3, 7])), (Some(true), Some(false)));
-        assert!(!sides.learn(&[]), "it is said once");
+        assert_eq!(sides.learn(&[]), Placed::Right, "it is said once");
         let mut right = Sides::default();
         right.learn(&[reading([7, 3], 100)]);
-        assert!(!right.learn(&[reading([3, 7], -100)]));
+        assert_eq!(right.learn(&[reading([3, 7], -100)]), Placed::Right);
         assert_eq!(right.is_back([7, 3]), Some(false));
+        let mut others = Sides::default();
+        others.learn(&[reading([7, 3], 100)]);
+        assert_eq!(others.learn(&[reading([1, 2], 9), reading([2, 1], 8)]), Placed::Untold);
+        assert_eq!((others.is_back([7, 3]), others.is_back([1, 2])), (None, Some(false)));
     }
 
     #[test]
