@@ -90,7 +90,7 @@ impl Pairing {
         self.matching.tpdus[tap as usize] += 1;
         self.settle_due(seen.at);
         let mut found = self.window.find(name);
-        if let Some(key) = found.filter(|key| self.is_at_rest(*key)) {
+        if let Some(key) = found.filter(|key| self.is_at_rest(*key, seen.at)) {
             self.settle(key);
             found = None;
         }
@@ -129,11 +129,14 @@ impl Pairing {
         }
     }
 
-    /// Whether copies of a TPDU have come for long, and nothing of it is on its way now: both taps are past the last of
-    /// them by more than half the time that one takes to follow another.
-    fn is_at_rest(&mut self, key: Key) -> bool {
-        if self.stamps != Stamps::TwoClocks {
-            return false;
+    /// Whether nothing of a TPDU is on its way that could be a copy seen at this time: by one clock the first was seen
+    /// too long before or after. By two, copies have come for long, and both taps are past the last of them by
+    /// more than half the time that one takes to follow another.
+    fn is_at_rest(&mut self, key: Key, at: Instant) -> bool {
+        if let Stamps::OneClock { longest } = self.stamps {
+            // What was held behind a gap is told of late.
+            let first = self.window.heard(key);
+            return at.since(first).max(first.since(at)) > longest;
         }
         let together = self.pace.together(key.tap());
         let Waiting { counts: [near, far], since, changed, .. } = self.window.at(key);

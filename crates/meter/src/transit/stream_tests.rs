@@ -203,6 +203,31 @@ fn a_gap_that_is_never_filled_leaves_what_follows_to_be_matched() {
 }
 
 #[test]
+fn by_one_clock_nothing_that_was_held_behind_a_gap_is_matched_after_more_than_the_longest_transit()
+{
+    let one = |number: u32| there(1 + 9 * number, packet(&[7; 2]));
+    let other = Sent { from: 3, ..there(1, packet(&[])) };
+    // One tap misses the second packet until that is sent again, and holds the third meanwhile. What it sees of
+    // another stream waits before both. The third comes to the other tap 13,000 after it passed, and 3,000 after it
+    // was let go.
+    for [here, there] in [[Near, Far], [Far, Near]] {
+        let seen = [
+            (here, 10_000, one(0)),
+            (there, 10_100, one(0)),
+            (here, 20_000, one(2)),
+            (here, 28_000, other.clone()),
+            (here, 30_000, one(1)),
+            (there, 32_000, one(1)),
+            (there, 33_000, one(2)),
+        ];
+        let found = found(Stamps::OneClock { longest: Duration::from_nanos(10_000) }, &seen);
+        let Matching { matched, unmatched, .. } = found.matching;
+        let [is_here, is_there] = [Near, Far].map(|tap| u64::from(tap == here) + 1);
+        assert_eq!((matched, unmatched), (2, [is_here, is_there]), "{here:?}: {found:?}");
+    }
+}
+
+#[test]
 fn taps_that_cut_frames_or_have_another_link_below_know_the_same_packets() {
     // Links of Ethernet, 14 octets, and of IP alone (LINKTYPE_RAW, 101).
     let links = [(Link::Ethernet, 0), (Link::Other(101), 14)];
