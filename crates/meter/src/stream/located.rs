@@ -288,6 +288,11 @@ impl Located {
         }
     }
 
+    /// Octets that are held beyond gaps and for segments that wait.
+    pub(crate) const fn held_octets(&self) -> usize {
+        self.held_octets
+    }
+
     /// Takes notice of a segment.
     pub(crate) fn observe(&mut self, at: Instant, piece: &Piece<'_>, seen: &mut dyn FnMut(Sight)) {
         let sent = [piece.source, piece.destination];

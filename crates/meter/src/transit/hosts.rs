@@ -22,6 +22,11 @@ impl Hosts {
         Self { index: HashTable::new(), state, addresses: Vec::new(), limit }
     }
 
+    /// How many have a number.
+    pub(super) const fn count(&self) -> usize {
+        self.addresses.len()
+    }
+
     /// The number of a host. Those beyond the limit are one, which their TPDUs' headers still tell apart.
     #[inline]
     pub(super) fn number(&mut self, address: &Address) -> u32 {

@@ -107,6 +107,21 @@ pub struct Transit {
     pairing: Pairing,
 }
 
+/// How much is held.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Held {
+    /// TPDUs whose copies wait for each other: at most [`Limits::waiting`].
+    pub tpdus: usize,
+    /// Places for copies of them that are not the first at their tap, taken or not: at most four times as many.
+    pub copies: usize,
+    /// Hosts that have a number: at most [`Limits::waiting`].
+    pub hosts: usize,
+    /// Pairs whose times are kept one by one: fewer than [`Limits::pairs`], and a quarter for an interval.
+    pub pairs: usize,
+    /// Octets of TCP streams that wait for what lies before them, and of what is kept of their segments.
+    pub stream_octets: usize,
+}
+
 /// What names are made of.
 #[derive(Clone, Debug)]
 struct Known {
@@ -196,6 +211,21 @@ impl Transit {
         }
         let (matching, readings) = pairing.finish();
         Found { matching, clocks: readings.tell(step_ns) }
+    }
+
+    /// How much is held now, for whoever watches over memory.
+    #[must_use]
+    pub fn held(&self) -> Held {
+        let Pairing { window, readings, taken, .. } = &self.pairing;
+        let [tpdus, copies] = window.held();
+        let recent = taken.as_ref().map_or(0, |(_, recent)| recent.kept_one_by_one());
+        Held {
+            tpdus,
+            copies,
+            hosts: self.known.hosts.count(),
+            pairs: readings.kept_one_by_one() + recent,
+            stream_octets: self.streams.iter().map(Located::held_octets).sum(),
+        }
     }
 
     /// Takes notice that it is at least so late by the one clock that stamps.

@@ -248,6 +248,11 @@ impl Window {
         waiting.first
     }
 
+    /// How many TPDUs wait, and how many places there are for copies beyond the first at a tap.
+    pub(super) fn held(&self) -> [usize; 2] {
+        [self.index.len(), self.more.len()]
+    }
+
     /// How many TPDUs wait, and how many copies.
     #[cfg(test)]
     pub(super) fn counts(&self) -> [usize; 2] {

@@ -1,6 +1,6 @@
 //! The corpora of the fuzzers: scripts of TCP segments and frames, kept as they are made here.
 
-use crate::{entry, ordinary, reassembler};
+use crate::{entry, ordinary, reassembler, two_taps};
 use std::fs;
 use std::path::Path;
 
@@ -105,9 +105,51 @@ fn reassembler_seeds() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
+/// Scripts of two taps: how both are looked at, 15 for all room there is, and by how much the far clock is ahead, in
+/// steps of about a second with 0x30 beside how.
+fn two_taps_seeds() -> Vec<(&'static str, Vec<u8>)> {
+    // Each way at 2 ms: 8w + 2 sends on way w; 0x20 more is lost, 0x80 more with an AK; 0x10 waits 2 ms.
+    let each_way = [0x02, 9, 0x10, 0x0A, 3, 0x10, 0x12, 200, 0x10, 0x1A, 90, 0x10].repeat(8);
+    let some_lost = [0x02, 9, 0x29, 0x2A, 3, 0x10, 0x92, 200, 0x89, 0xBA, 90, 0x10].repeat(8);
+    // 3 sends the n-th again; with 0x08 it is lost, with 0x10 doubled. 0x29 is a second, and so four go by.
+    let again = [0x02, 9, 0x10, 0x0A, 3, 0x0B, 0, 7, 0x29, 0x13, 1, 9, 0x03, 0, 99].repeat(8);
+    let comes_back = [0x02, 9, 0x29, 0x29, 0x03, 0, 5, 0x29, 0x29, 0x29, 0x03, 0, 50].repeat(8);
+    // 0x24 and 0x2C set a clock by so many seconds or so; 5 and 0x0D close a tap or open it.
+    let set = [&each_way[..], &[0x24, 0, 7], &each_way, &[0x2C, 0xFF, 3]].concat().repeat(2);
+    let late = [&[0x0D], &some_lost[..], &[0x0D], &some_lost, &[0x05], &each_way].concat();
+    // 6: so many times 7 octets of a stream, from how far back, with what fate, and how late.
+    let stream =
+        [0x5E, 0, 0, 9, 0x10, 0x66, 0, 1, 9, 0x51, 0x7E, 80, 0, 20, 0x4E, 0, 4, 7].repeat(9);
+    // 7: octets that are no frame, the first frame at the far tap again, and with the last stamp there is.
+    let odd = [0x07, 3, 1, 2, 3, 0x1F, 0, 0x3F, 0, 255, 255, 255, 255, 255, 255, 255, 255];
+    let odd = [&each_way[..], &odd, &each_way, &odd, &again].concat();
+    // 0x29 is a second of which little is heard; the near tap ends with a frame that is under way.
+    let seldom = [&[0x02, 9, 0x29, 0x2A, 3][..], &[0x29; 8], &[0x2A, 3, 0x10, 0x92, 16]].concat();
+    // Of what goes between others nothing is answered.
+    let unanswered = [[0x1A, 9, 0x10].repeat(8), [0x02, 9, 0x10, 0x0A, 3, 0x10].repeat(8)].concat();
+    let with = |head: [u8; 4], steps: &[u8]| [&head[..], steps].concat();
+    vec![
+        ("seldom", with([0x02, 15, 0, 9], &seldom)),
+        ("unanswered", with([0x20, 7, 0x10, 0], &unanswered)),
+        ("each-way", with([0, 15, 0, 9], &each_way)),
+        ("some-lost", with([0x32, 15, 0x0E, 0x10], &some_lost)),
+        ("one-clock", with([1, 15, 0, 0], &[&some_lost[..], &again].concat())),
+        ("again", with([0x20, 11, 0x80, 0], &again)),
+        ("comes-back", with([0x08, 15, 0, 0], &comes_back)),
+        ("clocks-are-set", with([0x30, 3, 0, 1], &set)),
+        ("begins-later-and-ends-earlier", with([0x32, 15, 0xFF, 0xF0], &late)),
+        ("one-after-the-other", with([0x0C, 15, 0, 200], &late)),
+        ("little-room", with([0, 0, 0, 0], &[&again[..], &some_lost].concat())),
+        ("stream", with([0, 15, 0, 50], &stream)),
+        ("stream-by-one-clock", with([1, 2, 0, 0], &stream)),
+        ("any-frames", with([0x0A, 14, 1, 1], &odd)),
+    ]
+}
+
 #[test]
 fn the_corpora_begin_with_the_seeds_and_every_file_of_them_keeps_its_claims() {
     check("meter", seeds(), &entry::script);
+    check("transit", two_taps_seeds(), &two_taps::script);
     check("reassembler", reassembler_seeds(), &|octets| {
         reassembler::script(octets);
     });

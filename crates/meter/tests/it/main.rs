@@ -17,6 +17,7 @@ mod remarks;
 mod segments;
 mod streams;
 mod tcp_times;
+mod two_taps;
 
 /// SplitMix64.
 struct Draws(u64);

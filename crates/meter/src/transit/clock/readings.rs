@@ -105,6 +105,12 @@ impl Readings {
         self.dropped
     }
 
+    /// How many are.
+    #[must_use]
+    pub const fn kept_one_by_one(&self) -> usize {
+        self.kept.len()
+    }
+
     /// Lets every second reading go, or so.
     fn halve(&mut self) {
         self.halvings += 1;
