@@ -78,10 +78,11 @@ impl Pace {
 
     /// By how much stamps of the other tap are greater than those of this one.
     fn apart_from(&self, tap: Tap) -> i128 {
-        i128::from(match tap {
-            Tap::Near => self.apart_ns,
-            Tap::Far => -self.apart_ns,
-        })
+        let apart = i128::from(self.apart_ns);
+        match tap {
+            Tap::Near => apart,
+            Tap::Far => -apart,
+        }
     }
 
     /// Notes whether the other tap has come as far as the last frame of one that is over.
@@ -277,6 +278,18 @@ mod tests {
         }
         pace.end(Far);
         assert_eq!(pace.together(Far), at(5), "it has seen 10, 11, 18, 19, 20 and 400");
+    }
+
+    #[test]
+    fn clocks_may_be_as_far_apart_as_any_number_says() {
+        // As far behind as can be said, the far tap shows what passed it long after the near one was opened.
+        for (apart, is_early) in [(i64::MIN, false), (i64::MAX, true)] {
+            let mut pace = Pace::new(2);
+            pace.set_apart(apart);
+            let at = Instant::from_nanos(1 << 62);
+            pace.pass(Near, at);
+            assert_eq!(pace.is_out_of_reach(Far, at, STEP_NS), is_early);
+        }
     }
 
     #[test]
