@@ -339,4 +339,19 @@ mod tests {
         assert_eq!([Sum::DtHeaders, Sum::Aks].map(|sum| second.sum(sum)), [0, 0]);
         assert_eq!(first.sum(Sum::DtData), 0);
     }
+
+    #[test]
+    fn a_connection_whose_sums_are_narrow_has_no_wide_ones() {
+        let mut sides = Sides::new(Sizes::default());
+        // One DT more than a count of two octets holds, and an octet more than a sum of four, at another connection.
+        for (place, [tpdus, octets]) in
+            [(0, [u16::MAX.into(), u32::MAX.into()]), (1, [1 << 16, 1]), (2, [1, 1 << 32])]
+        {
+            sides.account((place, 0)).class(3, 1, tpdus);
+            sides.account((place, 0)).sum(Sum::DtData, octets);
+            let [kept, _] = sides.with(&sides.nobody(), place);
+            assert_eq!((kept.counts()[1], kept.sum(Sum::DtData)), (tpdus, octets));
+        }
+        assert!(sides.wide.keys().eq(&[1, 2]));
+    }
 }

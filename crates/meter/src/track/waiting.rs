@@ -37,12 +37,13 @@ impl Behind {
         self.each.is_empty()
     }
 
-    /// Takes notice of a DT that was not sent before, `first` being the one in front.
+    /// Takes notice of a DT that was not sent before.
     #[inline(never)]
-    fn push(&mut self, format: Format, (number, at): (u32, Instant), first: u32) {
-        self.is_mixed &= !self.each.is_empty();
-        let last = self.each.back().map_or(first, |(number, _)| *number);
-        self.is_mixed |= !is_ahead(format, last, number);
+    fn push(&mut self, format: Format, (number, at): (u32, Instant)) {
+        self.is_mixed = match self.each.back() {
+            Some((last, _)) => self.is_mixed || !is_ahead(format, *last, number),
+            None => false,
+        };
         if self.each.len() < MOST {
             self.each.push_back((number, at));
         }
@@ -97,7 +98,7 @@ impl Waiting {
             self.since = Moment::of(at);
             return;
         }
-        more().push(format, (number, at), self.number & !HAS_MORE);
+        more().push(format, (number, at));
         self.number |= HAS_MORE;
     }
 
@@ -159,6 +160,26 @@ mod tests {
     #[test]
     fn dts_that_came_out_of_order_are_found_behind_those_that_still_wait() {
         check(&[(0, 10), (2, 11), (1, 12)], &[(2, 20), (3, 30)], &[10, 8, 19]);
+        // Whatever comes in order after it.
+        check(&[(0, 10), (2, 11), (1, 12), (3, 13)], &[(2, 20), (4, 30)], &[10, 8, 19, 17]);
+    }
+
+    #[test]
+    fn the_first_waits_on_when_those_behind_it_are_acknowledged() {
+        // DT 2 came before DT 1. The AK of DT 1 comes twice, and says nothing of DT 2.
+        check(&[(2, 10), (1, 12)], &[(2, 20), (2, 25), (3, 30)], &[8, 20]);
+    }
+
+    #[test]
+    fn where_each_dt_is_acknowledged_before_the_next_none_stands_behind_another() {
+        let (mut waiting, mut found) = (Waiting::NONE, Vec::new());
+        for number in 0..200 {
+            let one = (number % 128, at(100 * u64::from(number)));
+            waiting.sent(Format::Normal, one, || unreachable!("DT {number} waits alone"));
+            let told = ((number + 1) % 128, at(100 * u64::from(number) + 30));
+            waiting.acknowledged(Format::Normal, told, None, |span| found.push(span / 1_000_000));
+        }
+        assert_eq!(found, [30; 200]);
     }
 
     #[test]

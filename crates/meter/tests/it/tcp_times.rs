@@ -1,15 +1,18 @@
 //! Times of TCP, as hosts and connections have them, against those of the network: of every capture, as it is read
 //! and at its end, with all the connections there are and with few that are forgotten soon.
 
+use crate::entry;
 use crate::every_capture::captures;
 use core::time::Duration;
 use meter::measure::{Delays, Distribution, Times, Waits};
-use meter::{Meter, Settings};
+use meter::{Address, Meter, Settings};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use wire::capture::Capture;
+use wire::dissect::Link;
+use wire::time::Instant;
 
 /// Frames of a capture that are read.
 const FRAMES: usize = 20_000;
@@ -204,4 +207,43 @@ fn a_handshake_takes_as_long_as_tshark_says() {
     assert_eq!(differing, [OF_A_COPY]);
     println!("seen: {same} handshakes as long as tshark says");
     assert!(same > 50, "{same}");
+}
+
+/// From a host to another, as [`entry::segment`] has them.
+const fn ends(from: u8, to: u8) -> u8 {
+    to << 2 | from
+}
+
+#[test]
+fn a_connection_that_is_forgotten_has_what_tcp_took_whichever_socket_is_the_lower() {
+    const CR: [u8; 11] = [3, 0, 0, 11, 6, 0xE0, 0, 0, 0, 1, 0];
+    const CC: [u8; 11] = [3, 0, 0, 11, 6, 0xD0, 0, 1, 0, 2, 0];
+    for [caller, callee] in [[1, 2], [2, 1]] {
+        let (there, back) = (ends(caller, callee), ends(callee, caller));
+        let silence = Duration::from_secs(2);
+        let mut meter = Meter::new(Settings { silence, ..Settings::every(silence) });
+        // SYN, its answer 1 ms later, the answer to that 3 ms later with the CR, whose ACK takes 5 ms with the CC.
+        for (ms, ends, flags, numbers, data) in [
+            (10, there, 0x02, [0, 0], &[][..]),
+            (11, back, 0x12, [0, 1], &[]),
+            (14, there, 0x10, [1, 1], &CR),
+            (19, back, 0x10, [1, 12], &CC),
+        ] {
+            let frame = entry::segment(ends, flags, numbers[0], numbers[1], data);
+            let at = Instant::from_nanos(ms * 1_000_000);
+            meter.observe(at, Link::Other(101), &frame, frame.len());
+        }
+        // Class 4 without TCP, once the connection was silent for so long.
+        let other =
+            [&[2; 12][..], &[0, 11, 0xFE, 0xFE, 3, 0], &[6, 0xE1, 0, 0, 0, 1, 0x40]].concat();
+        meter.observe(Instant::from_nanos(9_000_000_000), Link::Ethernet, &other, other.len());
+        let forgotten = meter.take_connection().unwrap();
+        let sent = |host: u8| {
+            let is_it = |end: &&(Address, _)| end.0.to_string() == format!("10.0.0.{host}");
+            let side = forgotten.ends.iter().position(|end| is_it(&end)).unwrap();
+            of_tcp(&forgotten.directions[side].waits).map(|times| times.total_ns / 1_000_000)
+        };
+        // Round trips of what each sent, and what it took as the callee and as the caller.
+        assert_eq!([sent(caller), sent(callee)], [[5, 0, 3], [0, 1, 0]], "{caller} to {callee}");
+    }
 }
