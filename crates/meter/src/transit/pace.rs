@@ -135,14 +135,17 @@ impl Pace {
         Instant::from_nanos(self.ages_ns[tap as usize])
     }
 
-    /// The age up to which a tap has come together with the other, if it is known how their clocks stand, once one is
-    /// over: nothing comes there any more, and all that it saw has passed the other once that has come as far.
+    /// The age up to which a tap has come together with the other. If it is known how their clocks stand, nothing comes
+    /// any more at one that is over, and its own age goes on: no further than the other has come since the last pair,
+    /// as a clock may be set, nor than it has come since it was as far by its clock, as ages grow less than time.
     pub(super) fn together(&self, tap: Tap) -> Instant {
         let (this, other) = (tap as usize, tap.other() as usize);
         let together_ns = if self.is_known && self.is_over[other] {
             self.ages_ns[this]
         } else if let Some(passed_ns) = self.passed_ns[this].filter(|_| self.is_known) {
-            self.ages_ns[this] + (self.ages_ns[other] - passed_ns)
+            let by_age = self.ages_ns[other].saturating_sub(self.together_ns[other]);
+            let by_clock = self.ages_ns[this] + (self.ages_ns[other] - passed_ns);
+            by_clock.min(self.together_ns[this] + by_age)
         } else {
             self.together_ns[this]
         };
@@ -278,6 +281,22 @@ mod tests {
         }
         pace.end(Far);
         assert_eq!(pace.together(Far), at(5), "it has seen 10, 11, 18, 19, 20 and 400");
+    }
+
+    #[test]
+    fn a_clock_that_is_set_ahead_once_the_other_tap_is_over_hurries_nothing() {
+        let mut pace = Pace::new(2);
+        pace.set_apart(0);
+        pace.pass(Near, at(10));
+        pace.pass(Far, at(10));
+        pace.note_pair([at(0), at(0)], Some(0));
+        (11..20).for_each(|seconds| pace.pass(Near, at(seconds)));
+        pace.end(Near);
+        // Set ahead by 100 s: what passed the near tap 3 s after the pair has not come for sure.
+        for (seconds, together) in [(111, 1), (112, 2), (113, 3)] {
+            pace.pass(Far, at(seconds));
+            assert_eq!(pace.together(Near), at(together));
+        }
     }
 
     #[test]
