@@ -13,51 +13,52 @@ use wire::time::Instant;
 
 const CHUNK_OCTETS: usize = 64 << 10;
 
-/// How long reading waits for something to read.
-enum Patience {
-    /// Until somebody interrupts: then the stream ends.
-    UntilInterrupted,
-    /// Until [`PATIENCE`] after somebody interrupts, since whoever writes may have been interrupted too
-    /// and tells how it ended.
-    BeyondInterrupt,
-    /// For as many nanoseconds as are set here: then there would be a wait.
-    For(Arc<AtomicU64>),
-    /// Both, whatever comes first.
-    Either(Arc<AtomicU64>),
-}
+/// How long a stream may still come after an interrupt: whoever writes it may have been interrupted as
+/// well, and hands on what it has left. Less than [`PATIENCE`], so that whoever reads what is made of the
+/// stream waits for that.
+const LINGERING: Duration = Duration::from_secs(1);
 
 /// What a thread reads.
 pub(crate) struct Pipe {
     chunks: Receiver<io::Result<Vec<u8>>>,
     chunk: io::Cursor<Vec<u8>>,
-    patience: Patience,
+    /// For how many nanoseconds somebody waits until it is said that there would be a wait; for as long
+    /// as it takes if none are set.
+    silence: Option<Arc<AtomicU64>>,
+    /// How long after an interrupt the stream ends, if it has not come to its end by then.
+    beyond: Option<Duration>,
     /// When an interrupt was noticed.
     interrupted: Option<Instant>,
 }
 
 impl Pipe {
-    /// A stream that ends when somebody interrupts, though nothing comes.
+    /// A stream that ends soon after somebody interrupts, though nothing comes.
     pub(crate) fn new(from: impl Read + Send + 'static) -> Self {
-        Self::with(from, Patience::UntilInterrupted)
+        Self::with(from, None, Some(LINGERING))
     }
 
-    /// A stream that ends soon after somebody interrupts, if it has not come to its end by then.
+    /// The same, of a stream of measures: whoever writes that may wait as long for frames, and then
+    /// tells how it ended.
     pub(crate) fn lasting(from: impl Read + Send + 'static) -> Self {
-        Self::with(from, Patience::BeyondInterrupt)
+        Self::with(from, None, Some(PATIENCE))
     }
 
     /// A stream that says that it would have to wait for longer than is set, in nanoseconds.
     pub(crate) fn patient(from: impl Read + Send + 'static, nanos: Arc<AtomicU64>) -> Self {
-        Self::with(from, Patience::For(nanos))
+        Self::with(from, Some(nanos), None)
     }
 
-    /// A stream that ends when somebody interrupts, and says before that it would have to wait for longer
-    /// than is set, in nanoseconds.
+    /// A stream that ends soon after somebody interrupts, and says before that it would have to wait for
+    /// longer than is set, in nanoseconds.
     pub(crate) fn interruptible(from: impl Read + Send + 'static, nanos: Arc<AtomicU64>) -> Self {
-        Self::with(from, Patience::Either(nanos))
+        Self::with(from, Some(nanos), Some(LINGERING))
     }
 
-    fn with(mut from: impl Read + Send + 'static, patience: Patience) -> Self {
+    fn with(
+        mut from: impl Read + Send + 'static,
+        silence: Option<Arc<AtomicU64>>,
+        beyond: Option<Duration>,
+    ) -> Self {
         let (sender, chunks) = mpsc::sync_channel(4);
         std::thread::spawn(move || {
             loop {
@@ -74,7 +75,7 @@ impl Pipe {
                 }
             }
         });
-        Self { chunks, chunk: io::Cursor::default(), patience, interrupted: None }
+        Self { chunks, chunk: io::Cursor::default(), silence, beyond, interrupted: None }
     }
 
     /// The next chunk; an empty one at the end.
@@ -83,46 +84,26 @@ impl Pipe {
             if self.is_late() {
                 return Ok(Vec::new());
             }
-            let wait = match &self.patience {
-                Patience::UntilInterrupted | Patience::BeyondInterrupt => LOOK_UP,
-                Patience::For(nanos) => Duration::from_nanos(nanos.load(Ordering::Relaxed)),
-                Patience::Either(nanos) => {
-                    LOOK_UP.min(Duration::from_nanos(nanos.load(Ordering::Relaxed)))
-                }
-            };
-            match (self.chunks.recv_timeout(wait), &self.patience) {
-                (Ok(chunk), _) => return chunk,
-                (Err(RecvTimeoutError::Disconnected), _) => return Ok(Vec::new()),
-                (Err(RecvTimeoutError::Timeout), Patience::For(_)) => {
+            let silence = self.silence.as_ref();
+            let silence = silence.map(|nanos| Duration::from_nanos(nanos.load(Ordering::Relaxed)));
+            let look_up = self.beyond.map(|_| LOOK_UP);
+            let longest = silence.into_iter().chain(look_up).min().unwrap_or(Duration::MAX);
+            match self.chunks.recv_timeout(longest) {
+                Ok(chunk) => return chunk,
+                Err(RecvTimeoutError::Disconnected) => return Ok(Vec::new()),
+                Err(RecvTimeoutError::Timeout) if silence == Some(longest) => {
                     return Err(io::ErrorKind::WouldBlock.into());
                 }
-                (Err(RecvTimeoutError::Timeout), Patience::BeyondInterrupt) => {}
-                (Err(RecvTimeoutError::Timeout), Patience::UntilInterrupted) => {
-                    if interrupt::requested() {
-                        return Ok(Vec::new());
-                    }
-                }
-                (Err(RecvTimeoutError::Timeout), Patience::Either(nanos)) => {
-                    if interrupt::requested() {
-                        return Ok(Vec::new());
-                    }
-                    if Duration::from_nanos(nanos.load(Ordering::Relaxed)) <= LOOK_UP {
-                        return Err(io::ErrorKind::WouldBlock.into());
-                    }
-                }
+                Err(RecvTimeoutError::Timeout) => {}
             }
         }
     }
-}
 
-impl Pipe {
-    /// Whether it is too late for more, of a stream that lasts beyond an interrupt.
+    /// Whether it is too late after an interrupt for more.
     fn is_late(&mut self) -> bool {
-        if !matches!(self.patience, Patience::BeyondInterrupt) || !interrupt::requested() {
-            return false;
-        }
+        let Some(beyond) = self.beyond.filter(|_| interrupt::requested()) else { return false };
         let now = clock::now();
-        now.since(*self.interrupted.get_or_insert(now)) >= PATIENCE
+        now.since(*self.interrupted.get_or_insert(now)) >= beyond
     }
 }
 

@@ -140,6 +140,42 @@ fn a_meter_between_a_silent_pipe_and_a_reader_that_stalls_ends() {
 }
 
 #[test]
+fn what_is_in_the_pipe_when_somebody_interrupts_is_metered() {
+    // Its output is not read, so that the interrupt comes while it has metered the first frames alone.
+    let mut stalled =
+        Stalled::start(command(&["meter", "--measure", "1 s"]), Stdio::piped(), false);
+    let mut stdin = stalled.child.stdin.take().unwrap();
+    stdin.write_all(&one_each(&(0..100).collect::<Vec<_>>())).unwrap();
+    drop(stdin);
+    let mut read = Vec::new();
+    stalled.reader.read_until(b'\n', &mut read).unwrap();
+    interrupt(stalled.child.id());
+    let Stalled { child, mut reader } = stalled;
+    reader.read_to_end(&mut read).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+    let end: Value =
+        serde_json::from_slice(read.split(|o| *o == b'\n').nth_back(1).unwrap()).unwrap();
+    assert_eq!((&end["frames"], &end["error"]), (&100.into(), &"interrupted".into()), "{end}");
+}
+
+#[test]
+fn a_pipe_with_a_name_that_stays_open_does_not_keep_an_interrupt_from_ending() {
+    let of = &["watch", "-r", "/dev/stdin", "--json"];
+    let mut child = command(of).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(&one_each(&[0, 10, 15])).unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    // The first interval is over when the second frame has been read.
+    assert!(lines.any(|line| line.unwrap().contains(r#""type":"interval""#)));
+    interrupt(child.id());
+    let end: Value = serde_json::from_str(&lines.last().unwrap().unwrap()).unwrap();
+    assert_eq!((&end["frames"], &end["error"]), (&3.into(), &"interrupted".into()), "{end}");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    drop(stdin);
+}
+
+#[test]
 fn an_interrupt_of_meter_and_show_shows_how_the_stream_ended() {
     let pipe = || (Stdio::piped(), Stdio::piped());
     let (from, to) = pipe();

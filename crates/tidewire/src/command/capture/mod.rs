@@ -2,13 +2,14 @@
 
 pub(super) mod store;
 
-use super::watch::{Captures, listen, name_of, open_as};
+use super::watch::{Captures, is_stream, listen, name_of, open_as};
 use crate::args::capture::Capture;
 use crate::exit::{Exit, Failure};
 use crate::interrupt::{self, LOOK_UP};
 use crate::listener::{Listener, Times, Wanted};
 use crate::output::Output;
 use crate::patient::PATIENCE;
+use crate::quantity;
 use crate::stream::Collection;
 use crate::way;
 use bench::scenario::Span;

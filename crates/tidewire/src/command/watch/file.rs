@@ -122,7 +122,9 @@ impl Passing<'_> {
         let Self { capture, path, before } = self;
         let has_nothing_else = beside.is_nothing() && teller.has_nothing_else();
         let mut counts_at = Instant::ZERO;
-        while !interrupt::requested() && !recorder.is_done() {
+        // What somebody else writes ends by itself, or soon after an interrupt.
+        let is_stream = is_stream(path);
+        while (is_stream || !interrupt::requested()) && !recorder.is_done() {
             let passed = if has_nothing_else {
                 hurry(capture, recorder, counts_at)
             } else {
@@ -220,10 +222,7 @@ fn open_waiting(
 ) -> Result<Capture, Failure> {
     let name = name(path);
     let opened = if path.as_os_str() == "-" {
-        match patience {
-            None => Capture::open(Pipe::new(io::stdin())),
-            Some(patience) => Capture::open(Pipe::interruptible(io::stdin(), Arc::clone(patience))),
-        }
+        Capture::open(piped(io::stdin(), patience))
     } else {
         let file = File::open(path)
             .map_err(|error| Failure::failed(format!("cannot open {name}: {error}")))?;
@@ -231,6 +230,7 @@ fn open_waiting(
             Ok(about) if about.is_dir() => {
                 return Err(Failure::failed(format!("{name} is a folder, not a capture")));
             }
+            Ok(about) if !about.is_file() => Capture::open(piped(file, patience)),
             _ if is_growing => Capture::open(Growing { file, patience: patience.cloned() }),
             // Rows on a terminal show how far it is, and a bar would run into them.
             Ok(about)
@@ -248,6 +248,19 @@ fn open_waiting(
         }
     };
     opened.map_err(|error| Failure::failed(format!("{name}: {error}")))
+}
+
+/// What somebody else writes to, with a patience as in [`open_waiting`].
+fn piped(from: impl Read + Send + 'static, patience: Option<&Arc<AtomicU64>>) -> Pipe {
+    match patience {
+        None => Pipe::new(from),
+        Some(patience) => Pipe::interruptible(from, Arc::clone(patience)),
+    }
+}
+
+/// Whether it is standard input, a pipe with a name or the like, and no plain file.
+pub(crate) fn is_stream(path: &Path) -> bool {
+    path.as_os_str() == "-" || path.metadata().is_ok_and(|about| !about.is_file())
 }
 
 /// What messages call a capture.

@@ -29,7 +29,7 @@ pub(super) use export::Export;
 pub(super) use frames::Frames;
 pub(super) use require::Requirements;
 
-pub(super) use file::{Captures, name as name_of, open, open_as};
+pub(super) use file::{Captures, is_stream, name as name_of, open, open_as};
 use live_port::Port;
 
 pub(crate) fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
