@@ -69,6 +69,11 @@ pub(crate) fn value(unit: Unit, value: f64) -> String {
     with_unit(&significant(value / each, 3), unit)
 }
 
+/// So many of what has this name: `1 frame`, `2 frames`.
+pub(crate) fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
 /// A span of time in the unit that suits it, to three digits.
 pub(crate) fn span(nanos: u64) -> String {
     value(Unit::Nanoseconds, nanos as f64)

@@ -62,11 +62,9 @@ impl View {
             (Some(_), None) => format!("from {}, ", page::clock(model.start_ns())),
             (None, _) => String::new(),
         };
+        let frames = quantity::counted(model.frames(), "frame");
         Self {
-            header: [
-                model.head.source.clone(),
-                format!("{which}{length}  {} frames  {state} ", model.frames()),
-            ],
+            header: [model.head.source.clone(), format!("{which}{length}  {frames}  {state} ")],
             page: controls.page,
             cursor,
             first,

@@ -94,6 +94,8 @@ pub(crate) struct Rest {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct End {
     pub(crate) frames: u64,
+    /// Until when was heard: the time of the last frame, or of a port until listening ended.
+    pub(crate) heard_until: Option<Instant>,
     /// Frames that a filter left out; none where there is no filter.
     pub(crate) left_out: Option<u64>,
     pub(crate) collected: Statistics,

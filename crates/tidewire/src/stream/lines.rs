@@ -7,7 +7,7 @@ use super::tables::{self, Busiest, BusiestHosts};
 use super::{End, Head, Interval, Named, Record, Total};
 use crate::calendar;
 use crate::output::Output;
-use crate::quantity::{significant, trimmed};
+use crate::quantity::{counted, significant, span, trimmed};
 use bench::scenario::Span;
 use core::time::Duration;
 use std::io;
@@ -22,6 +22,8 @@ pub(crate) struct Lines {
     hosts: BusiestHosts,
     /// Whether there were any TPDUs, or nobody can tell.
     has_tpdus: bool,
+    /// When the intervals began, and how long they are together.
+    all_ns: (u64, u64),
 }
 
 impl Lines {
@@ -33,6 +35,7 @@ impl Lines {
             busiest: Busiest::new(),
             hosts: BusiestHosts::new(),
             has_tpdus: true,
+            all_ns: (0, 0),
         }
     }
 
@@ -53,6 +56,7 @@ impl Lines {
             Record::Interval(interval) => self.interval(interval),
             Record::Total(total) => {
                 self.has_tpdus = total.measures.get("tpdus") != Some(0);
+                self.all_ns = (total.start_ns, total.length_ns);
                 of_total(total)
             }
             Record::Connection(connection) => {
@@ -118,10 +122,22 @@ impl Lines {
             .map(|left_out| format!(", {left_out} more left out by the filter"))
             .unwrap_or_default();
         let none = if self.has_tpdus || end.frames == 0 { "" } else { ", none with a TPDU" };
-        lines.push(format!("\n{} frames{none}{left_out}{dropped}", end.frames));
+        let frames = counted(end.frames, "frame");
+        let last = self.last(end).unwrap_or_default();
+        lines.push(format!("\n{frames}{none}{last}{left_out}{dropped}"));
         let error = end.error.iter().map(|error| error.lines().next().unwrap_or_default());
         lines.extend(error.map(|error| format!("not complete: {error}")));
         lines
+    }
+}
+
+impl Lines {
+    /// When the last frame came, where intervals go on behind it: rates are over all of them.
+    fn last(&self, end: &End) -> Option<String> {
+        let (start_ns, length_ns) = self.all_ns;
+        let heard_ns = end.heard_until_ns?.checked_sub(start_ns)?;
+        let [heard, length] = [heard_ns, length_ns].map(span);
+        (heard != length).then(|| format!(", the last after {heard} of {length}"))
     }
 }
 
@@ -163,11 +179,10 @@ fn of_total(total: &Total) -> Vec<String> {
     if total.intervals == 0 {
         return Vec::new();
     }
-    let plural = if total.intervals == 1 { "" } else { "s" };
     let seconds = trimmed(Duration::from_nanos(total.length_ns).as_secs_f64(), 9);
-    let count = total.intervals;
+    let count = counted(total.intervals, "interval");
     let mut lines = vec![
-        format!("\ntotal of {count} interval{plural}, {seconds} s\n"),
+        format!("\ntotal of {count}, {seconds} s\n"),
         tables::measures(&total.measures).to_string(),
         format!("\n{}", tables::kinds(&total.measures)),
         format!("\n{}", tables::metrics(&total.metrics)),

@@ -239,6 +239,9 @@ pub(crate) type Direction = Named<u64>;
 pub(crate) struct End {
     pub(crate) complete: bool,
     pub(crate) frames: u64,
+    /// The time of the last frame, or until when a port was heard; older streams do not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) heard_until_ns: Option<u64>,
     /// Frames that a filter left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) left_out: Option<u64>,
@@ -331,6 +334,7 @@ impl Record {
             Item::End(end) => Self::End(End {
                 complete: end.error.is_none(),
                 frames: end.frames,
+                heard_until_ns: end.heard_until.map(wire::time::Instant::as_nanos),
                 left_out: end.left_out,
                 oddities: oddities(&end.oddities),
                 dropped_by_kernel: end.collected.dropped(),

@@ -364,6 +364,7 @@ impl Recorder {
         let oddities_of_all = oddities.clone();
         self.items.push_back(Item::End(End {
             frames,
+            heard_until: last,
             left_out: self.left_out,
             collected,
             oddities: oddities_of_all,

@@ -36,6 +36,7 @@ pub(crate) use theme::{Look, Surroundings, Symbols, Theme};
 
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
+use crate::quantity;
 use gather::Gather;
 use wire::filter::Filter;
 
@@ -103,9 +104,9 @@ fn summary(ended: &Ended, settings: &Settings, output: &Output) -> std::io::Resu
         dropped.map(|dropped| format!(", {dropped} more dropped on their way")).unwrap_or_default();
     let amount = view::amount;
     output.line(format_args!(
-        "{}: {} frames in {}{dropped}; filter: {}",
+        "{}: {} in {}{dropped}; filter: {}",
         settings.name,
-        seen.frames,
+        quantity::counted(seen.frames, "frame"),
         view::clock(seen.elapsed),
         seen.filter,
     ))?;

@@ -231,7 +231,8 @@ fn a_table_ends_with_its_last_whole_line_where_the_disk_is_full() {
     let unmounted = Command::new("umount").arg(&disk).status().unwrap();
     assert!(unmounted.success());
     check_code(&output, 1);
-    assert!(stdout(&output).ends_with("\n595 frames\n"), "{}", stdout(&output));
+    let told = stdout(&output);
+    assert!(told.ends_with("\n595 frames\n"), "{told}");
     let table = table.unwrap();
     assert!(table.ends_with("\r\n") && table.len() > 32 * 1_024, "{} octets", table.len());
     let mut fields = table.lines().map(|line| line.split(',').count());

@@ -184,7 +184,8 @@ fn conclude(
         collection,
         error: error.as_deref(),
     })?;
-    let mut said = format!("{} frames, {} octets", written.frames, written.octets);
+    let frames = quantity::counted(written.frames, "frame");
+    let mut said = format!("{frames}, {} octets", written.octets);
     if written.files > 1 {
         said += &format!(" in {} files", written.files);
     }
@@ -355,8 +356,10 @@ fn file(
     let mut places: Vec<u32> = Vec::new();
     let comment = passage.comment();
     let mut latest = Instant::ZERO;
+    // What somebody else writes ends by itself, or soon after an interrupt.
+    let is_stream = is_stream(path);
     let ended = loop {
-        if interrupt::requested() || passage.room == 0 {
+        if !is_stream && interrupt::requested() || passage.room == 0 {
             break Ok(());
         }
         let frame = match capture.next() {
