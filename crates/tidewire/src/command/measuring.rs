@@ -8,13 +8,14 @@ use crate::exit::{Exit, Failure};
 use crate::interrupt::{self, LOOK_UP};
 use crate::metrics::{Exporter, Health};
 use crate::output::Output;
-use crate::quantity;
+use crate::quantity::{self, counted};
 use crate::stream::{Details, Head, Item, Lines, Record, Recorder, Spans, Subset};
 use bench::scenario::{Rate, Span};
 use bench::verdict::Verdict;
 use core::time::Duration;
 use live::clock;
 use meter::measure::{BOUNDS_OCTETS, NO_BOUND_OCTETS};
+use meter::oddity::{Class, Oddities};
 use meter::{Report, Settings};
 use std::io;
 use std::sync::mpsc::SyncSender;
@@ -319,6 +320,26 @@ impl<'a> Teller<'a> {
     }
 }
 
+impl Teller<'_> {
+    /// Warns of frames that are in no measure since they are earlier than the first; whether they are so
+    /// many that captures were hardly given in their order. Where `--start` was said, that is as asked.
+    fn remark_on_early_frames(&self, recorder: &Recorder, oddities: &Oddities) -> bool {
+        let early = oddities.get(Class::Time, "frame before the origin");
+        if early == 0 || recorder.settings().origin.is_some() {
+            return false;
+        }
+        if let To::Output(output, _) = &self.to {
+            let (frames, are) = (counted(early, "frame"), if early == 1 { "is" } else { "are" });
+            output.remark(format_args!(
+                "warning: {frames} of {} {are} earlier than the first, and in no measure: captures \
+                 are to be given in their order in time",
+                recorder.frames()
+            ));
+        }
+        early.saturating_mul(100) >= recorder.frames()
+    }
+}
+
 /// Tells the last interval, the total and the end.
 pub(super) fn conclude(
     heard: Heard,
@@ -334,7 +355,9 @@ pub(super) fn conclude(
     };
     let has_dropped = recorder.collected().dropped().is_some_and(|dropped| dropped > 0);
     teller.is_missing = failure.is_some() || has_dropped;
-    recorder.finish(is_cut, error);
+    let oddities = recorder.finish(is_cut, error);
+    let is_early = teller.remark_on_early_frames(recorder, &oddities);
+    teller.is_missing |= is_early;
     teller.tell(recorder)?;
     let verdict = teller.beside.requirements.verdict();
     let exit = match (failure, is_interrupted, recorder.collected().dropped()) {
@@ -344,6 +367,7 @@ pub(super) fn conclude(
         (None, false, _) if verdict == Some(Verdict::Undecided) => Exit::Undecided,
         // What was dropped is in no measure, so none of them is valid.
         (None, false, Some(1..)) => Exit::Undecided,
+        (None, false, _) if is_early => Exit::Undecided,
         (None, false, _) => Exit::Ok,
     };
     let unwritten = teller.beside.export.take_failure();
