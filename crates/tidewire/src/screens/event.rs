@@ -1,5 +1,6 @@
 //! What happened, told from record to record: connections and their windows, oddities, losses.
 
+use super::finding::USER_DATA_CUT;
 use super::known::Known;
 use crate::quantity;
 use crate::stream::{End, Identity, Interval, back, shortened_ends};
@@ -9,6 +10,8 @@ use std::collections::VecDeque;
 const KEPT: usize = 512;
 /// Columns for the two ends of a connection.
 const ENDS_COLUMNS: usize = 37;
+/// Columns for a host, as a MAC address takes: two, and what one does to the other, fit into a line.
+const HOST_COLUMNS: usize = 17;
 
 /// Something that happened.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -80,18 +83,18 @@ impl Events {
         for ((before, now), (sender, receiver)) in
             before.into_iter().zip(known.closed_since()).zip([(from, to), (to, from)])
         {
-            let (sender, receiver) = (back(sender, 18), back(receiver, 18));
+            let [sender, receiver] = [sender, receiver].map(|host| back(host, HOST_COLUMNS));
             match (before, now) {
-                (None, Some(at)) => {
+                // Another time than before: it gave some meanwhile.
+                (before, Some(at)) if before != Some(at) => {
                     self.push(at, true, format!("{receiver} gives {sender} no credit"));
                 }
                 (Some(since), None) => {
                     let span = quantity::span(until_ns.saturating_sub(since));
-                    let text =
-                        format!("{receiver} gives {sender} credit again, after {span} at most");
+                    let text = format!("{receiver} gives {sender} credit after <{span}");
                     self.push(until_ns, false, text);
                 }
-                _ => {}
+                (Some(_), Some(_)) | (None, _) => {}
             }
         }
     }
@@ -101,8 +104,9 @@ impl Events {
         let before_in_it = before.filter(|before| before.index == now.index);
         for (name, times) in now.oddities.iter() {
             let known = before_in_it.map_or(0, |before| before.oddities.count(name));
-            // Foreign frames are most of what there is on most networks.
-            if times > known && !name.starts_with("foreign: ") {
+            // Foreign frames are most of what there is on most networks; in a capture of headers
+            // every frame lacks its user data.
+            if times > known && !name.starts_with("foreign: ") && name != USER_DATA_CUT {
                 self.push(until_ns, true, format!("{} x {name}", times - known));
             }
         }

@@ -10,6 +10,8 @@ use super::page::{Page, counted};
 use crate::quantity::{self, significant};
 use crate::stream::{Named, sum};
 
+/// Frames whose headers are there and whose user data is not.
+pub(super) const USER_DATA_CUT: &str = "truncated: user data";
 /// A share from which losses, repetitions and refusals are bad.
 const BAD_SHARE: f64 = 0.01;
 /// A share of its connection's life from which a closed window is bad, and so is one this long.
@@ -146,10 +148,16 @@ impl Judge<'_> {
             self.push(Grade::Bad, 1.0, Page::Capture, text);
         }
         self.nothing_found(frames);
-        let truncated = self.odd_of("truncated: ");
-        if truncated > 0 {
-            let text = format!("{truncated} frames were captured in part, too little to count");
-            self.push(Grade::Look, share(truncated, frames), Page::Capture, text);
+        // TPDUs without all of their user data count as whole ones do, but for their checksums.
+        let data = self.odd(USER_DATA_CUT);
+        if data > 0 {
+            let text = format!("user data was not captured in {data} frames: no checksums there");
+            self.push(Grade::Note, share(data, frames), Page::Capture, text);
+        }
+        let headers = self.odd_of("truncated: ").saturating_sub(data);
+        if headers > 0 {
+            let text = format!("{headers} frames were captured in part, too little to count");
+            self.push(Grade::Look, share(headers, frames), Page::Capture, text);
         }
     }
 
@@ -369,6 +377,21 @@ mod tests {
             [
                 (Grade::Bad, "3 frames were dropped, 3.0 %: every count is too low"),
                 (Grade::Look, "5 of 1000 DTs were sent again, 0.50 %"),
+            ]
+        );
+    }
+
+    #[test]
+    fn headers_without_user_data_are_as_well_to_know_and_less_than_headers_may_be_wrong() {
+        let odd = [("truncated: TPDU header", 3), ("truncated: user data", 97)];
+        let found = findings(&fed(&[("tpdus", 100)], &odd, None, 100));
+        let told: Vec<(Grade, &str)> =
+            found.iter().map(|finding| (finding.grade, finding.text.as_str())).collect();
+        assert_eq!(
+            told,
+            [
+                (Grade::Look, "3 frames were captured in part, too little to count"),
+                (Grade::Note, "user data was not captured in 97 frames: no checksums there"),
             ]
         );
     }

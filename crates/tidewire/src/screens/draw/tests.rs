@@ -75,6 +75,32 @@ fn a_small_screen_and_a_large_one_have_room() {
 }
 
 #[test]
+fn what_stations_with_long_names_do_to_each_other_fits_into_a_line() {
+    let mut model = Model::new(cell().head);
+    for (start, since) in [(0, r#","window_closed_since_ns":6700000"#), (100_000_000, "")] {
+        for text in [
+            format!(
+                r#"{{"type":"interval","index":{start},"intervals":1,"start_ns":{start},
+                "length_ns":0,"complete":true,"frames":1,"dropped_by_kernel":null,"measures":{{}},
+                "metrics":{{}},"oddities":{{}}}}"#
+            ),
+            format!(
+                r#"{{"type":"connection-interval","index":{start},"id":1,
+                "ends":["02:00:00:00:00:01","02:00:00:00:00:02"],"references":[1,2],"class":4,
+                "user":"unknown","confidence":"none","state":"established","ending":null,
+                "opening_ns":null,"established_ns":1,"closing_ns":null,"closed_ns":null,
+                "last_ns":5,"directions":[{{"dt_tpdus":1{since}}},{{}}]}}"#
+            ),
+        ] {
+            model.take(serde_json::from_str(&text).unwrap());
+        }
+    }
+    let page = drawn(&model, &on(Page::Events), (80, 24));
+    let opened = "02:00:00:00:00:02 gives 02:00:00:00:00:01 credit after <93.3 ms";
+    assert!(page.contains(opened), "{page}");
+}
+
+#[test]
 fn no_size_and_no_stream_makes_a_page_panic() {
     let (model, head) = (cell(), cell().head);
     let empty = Model::new(head);

@@ -133,12 +133,29 @@ fn a_window_is_told_of_once_when_it_closes_and_once_when_it_opens() {
     let told: Vec<&str> = model.told().map(|event| event.text.as_str()).collect();
     assert_eq!(
         told,
-        [
-            "a>b found under way",
-            "b gives a no credit",
-            "b gives a credit again, after 493 ns at most"
-        ]
+        ["a>b found under way", "b gives a no credit", "b gives a credit after <493 ns"]
     );
+}
+
+#[test]
+fn a_window_that_opened_and_closed_between_reports_is_told_of_again() {
+    let mut model = Model::new(head(None));
+    for since in [Some(7), Some(207), None] {
+        model.take(interval(0, false, 1));
+        model.take(windowed(since));
+    }
+    let told: Vec<&str> = model.told().map(|event| event.text.as_str()).collect();
+    let [first, again] = ["b gives a no credit"; 2];
+    assert_eq!(told, ["a>b found under way", first, again, "b gives a credit after <293 ns"]);
+}
+
+#[test]
+fn a_capture_of_headers_is_no_event() {
+    let model = fed(&[("tpdus", 9)], &[("truncated: user data", 9)], None, 9);
+    assert_eq!(model.told().count(), 0);
+    let model = fed(&[("tpdus", 9)], &[("truncated: TPDU header", 9)], None, 9);
+    let told: Vec<&str> = model.told().map(|event| event.text.as_str()).collect();
+    assert_eq!(told, ["9 x truncated: TPDU header"]);
 }
 
 #[test]
