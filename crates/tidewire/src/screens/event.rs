@@ -89,12 +89,13 @@ impl Events {
                 (before, Some(at)) if before != Some(at) => {
                     self.push(at, true, format!("{receiver} gives {sender} no credit"));
                 }
-                (Some(since), None) => {
+                // The end of a connection opens no window.
+                (Some(since), None) if !identity.is_ending() => {
                     let span = quantity::span(until_ns.saturating_sub(since));
                     let text = format!("{receiver} gives {sender} credit after <{span}");
                     self.push(until_ns, false, text);
                 }
-                (Some(_), Some(_)) | (None, _) => {}
+                (Some(_), _) | (None, _) => {}
             }
         }
     }

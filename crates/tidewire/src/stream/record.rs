@@ -212,6 +212,11 @@ impl Identity {
         }
     }
 
+    /// Whether either side began to end it.
+    pub(crate) const fn is_ending(&self) -> bool {
+        self.closing_ns.is_some() || self.closed_ns.is_some()
+    }
+
     /// When it was seen first.
     pub(crate) fn start_ns(&self) -> u64 {
         let history = [self.opening_ns, self.established_ns, self.closing_ns, self.closed_ns];

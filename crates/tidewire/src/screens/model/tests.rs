@@ -111,12 +111,18 @@ fn a_connection_is_told_of_once_when_it_comes_to_a_state() {
 
 /// A report of a connection of which a window has been closed since this time, or is open.
 fn windowed(closed_since_ns: Option<u64>) -> Record {
+    windowed_until(closed_since_ns, None)
+}
+
+/// The same, of a connection that begins to end then.
+fn windowed_until(closed_since_ns: Option<u64>, closing_ns: Option<u64>) -> Record {
+    let closing = closing_ns.map_or_else(|| "null".to_owned(), |at| at.to_string());
     let since = closed_since_ns
         .map_or_else(String::new, |since| format!(r#","window_closed_since_ns":{since}"#));
     let text = format!(
         r#"{{"type":"connection-interval","index":0,"id":1,"ends":["a","b"],
         "references":[1,2],"class":4,"user":"unknown","confidence":"none","state":"established",
-        "ending":null,"opening_ns":null,"established_ns":1,"closing_ns":null,"closed_ns":null,
+        "ending":null,"opening_ns":null,"established_ns":1,"closing_ns":{closing},"closed_ns":null,
         "last_ns":5,"directions":[{{"dt_tpdus":1{since}}},{{}}]}}"#
     );
     serde_json::from_str(&text).unwrap()
@@ -147,6 +153,17 @@ fn a_window_that_opened_and_closed_between_reports_is_told_of_again() {
     let told: Vec<&str> = model.told().map(|event| event.text.as_str()).collect();
     let [first, again] = ["b gives a no credit"; 2];
     assert_eq!(told, ["a>b found under way", first, again, "b gives a credit after <293 ns"]);
+}
+
+#[test]
+fn the_end_of_a_connection_opens_no_window() {
+    let mut model = Model::new(head(None));
+    for (since, closing) in [(Some(7), None), (None, Some(400))] {
+        model.take(interval(0, false, 1));
+        model.take(windowed_until(since, closing));
+    }
+    let told: Vec<&str> = model.told().map(|event| event.text.as_str()).collect();
+    assert_eq!(told, ["a>b found under way", "b gives a no credit", "a>b ended"]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::{Room, Row, Sheet, course, percent, short};
 use crate::quantity;
 use crate::screens::course::Moment;
-use crate::screens::finding::{Finding, findings};
+use crate::screens::finding::{Finding, Grade, findings};
 use crate::screens::model::Model;
 use crate::stream::Named;
 use meter::measure::Delays;
@@ -11,11 +11,10 @@ use meter::measure::Delays;
 pub(super) fn sheet(model: &Model, room: Room) -> Sheet {
     let measures = model.measures();
     let found = findings(model);
-    let bad = found.iter().filter(|f| f.grade == crate::screens::finding::Grade::Bad).count();
-    let about = if bad == 0 {
-        "nothing is plainly wrong".to_owned()
-    } else {
-        format!("what is wrong (!!) and what may be (!): {bad} and {}", found.len() - bad)
+    let of = |grade| found.iter().filter(|finding| finding.grade == grade).count();
+    let about = match (of(Grade::Bad), of(Grade::Look)) {
+        (0, _) => "nothing is plainly wrong".to_owned(),
+        (bad, look) => format!("what is wrong (!!) and what may be (!): {bad} and {look}"),
     };
     let mut rows: Vec<Row> = found.iter().flat_map(finding).collect();
     if found.is_empty() {
@@ -110,9 +109,11 @@ mod tests {
     #[test]
     fn what_is_wrong_comes_first() {
         let measures = [("dt_tpdus", 100), ("dt_retransmissions", 20), ("tpdus", 210)];
-        let model = fed(&measures, &[], None, 300);
+        // Of the third finding it is enough to know.
+        let odd = [("truncated: TPDU header", 1), ("truncated: user data", 9)];
+        let model = fed(&measures, &odd, None, 300);
         let sheet = sheet(&model, Room { columns: 80, rows: 20, symbols: Symbols::Ascii });
-        assert_eq!(sheet.about, "what is wrong (!!) and what may be (!): 1 and 0");
+        assert_eq!(sheet.about, "what is wrong (!!) and what may be (!): 1 and 1");
         assert_eq!(sheet.rows[0].text, "!! 20 of 100 DTs were sent again, 20 %");
         assert_eq!(sheet.rows[0].page, Some(Page::Connections));
         assert!(
