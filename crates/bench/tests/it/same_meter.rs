@@ -137,16 +137,20 @@ fn a_run_its_capture_and_the_same_frames_on_a_live_wire_are_read_the_same() {
     println!("seen: {} values of {frames} frames, read three times", counts(&live).len());
 }
 
+/// Messages of the first second, and another for a slow host to send the last of them.
+const FIFTY: [(&str, &str); 3] =
+    [("flow.status.service", "class-4"), ("flow.status.messages", "50"), ("stop.after", "2 s")];
+
 #[test]
 fn a_live_lan_in_this_process_delivers_what_the_simulated_one_does() {
-    live_as_simulated(&study(QUIET, &[("flow.status.service", "class-4")]));
+    let (predicted, _) = live_as_simulated(&study(QUIET, &FIFTY));
+    assert_eq!(predicted.flows[0].sent, 50);
 }
 
 #[test]
 fn segments_go_over_a_live_lan_in_this_process_as_over_the_simulated_one() {
-    let service = [("flow.status.service", "class-4"), ("flow.status.messages", "50")];
     let (predicted, measured) =
-        live_as_simulated(&study(QUIET, &[&service[..], &SEGMENTED].concat()));
+        live_as_simulated(&study(QUIET, &[&FIFTY[..], &SEGMENTED].concat()));
     // Four segments for each of fifty reports; what is sent again on a slow host makes more.
     assert_eq!(predicted.counts["network.segments"], 200);
     assert!(measured.counts["network.segments"] >= 200);
