@@ -142,9 +142,10 @@ impl Pages {
 
 impl Drop for Pages {
     fn drop(&mut self) {
+        // First, since what is mapped next may lie where this did.
+        self.place.end.store(0, Ordering::Release);
         // SAFETY: it was mapped with this length, and nothing points to it any more.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.octets) };
-        self.place.end.store(0, Ordering::Release);
         self.place.start.store(0, Ordering::Release);
         self.place.is_taken.store(false, Ordering::Release);
     }
@@ -217,7 +218,7 @@ impl Mapped for MappedFile {
             self.pages.advise(self.given_back, behind, libc::MADV_DONTNEED).ok();
             self.given_back = behind;
         }
-        if !self.is_whole() {
+        if self.octets_now() < self.pages.octets as u64 {
             return self.ready;
         }
         let next = self.pages.octets.min(self.ready + PART_OCTETS);
@@ -237,8 +238,8 @@ impl Mapped for MappedFile {
         &self.pages.place.torn
     }
 
-    fn is_whole(&self) -> bool {
-        self.file.metadata().is_ok_and(|about| about.len() >= self.pages.octets as u64)
+    fn octets_now(&self) -> u64 {
+        self.file.metadata().map_or(0, |about| about.len())
     }
 
     fn rest(mut self: Box<Self>, from: u64) -> io::Result<Box<dyn Read + Send>> {
@@ -328,6 +329,43 @@ mod tests {
             take(&mut capture, 10, 20);
             let more = (20..).find(|_| !matches!(capture.next(), Ok(Some(_)))).unwrap();
             assert_eq!(more, whole, "cut at {cut}");
+            let error = capture.next().unwrap_err();
+            assert!(error.to_string().ends_with("the file was cut while it was read"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_file_whose_last_frame_is_cut_while_it_is_looked_at_does_not_end_well() {
+        let (file, mapped) = capture();
+        let mut capture = Capture::open_mapped(mapped).unwrap();
+        take(&mut capture, 0, FRAMES - 1);
+        file.as_file().set_len(24 + FRAMES * 1_016 - 300).unwrap();
+        // The rest of its page is zeros: it is given, and then it is said.
+        assert_eq!(capture.next().unwrap().unwrap().octets[699..701], [(FRAMES - 1) as u8, 0]);
+        let error = capture.next().unwrap_err();
+        assert!(error.to_string().ends_with("the file was cut while it was read"), "{error}");
+    }
+
+    #[test]
+    fn a_file_of_blocks_that_is_cut_says_so_wherever_it_is_cut() {
+        let mut writer = wire::pcapng::Writer::new(Vec::new()).unwrap();
+        let interface = writer.interface(Link::Ethernet, "").unwrap();
+        for frame in 0..100 {
+            let at = Instant::from_nanos(frame);
+            writer.write(interface, at, &[frame as u8; 1_000], 1_000, "").unwrap();
+        }
+        let octets = writer.into_inner();
+        // Behind a block of 1,032 octets, and in its type, length, time, frame and second length.
+        let block = octets.len() - 80 * 1_032;
+        for cut in [0, 2, 4, 5, 14, 500, 1_028] {
+            let mut file = tempfile::NamedTempFile::new().unwrap();
+            file.write_all(&octets).unwrap();
+            let mapped = MappedFile::new(file.reopen().unwrap()).unwrap();
+            let mut capture = Capture::open_mapped(Box::new(mapped)).unwrap();
+            (0..10).for_each(|_| assert!(capture.next().unwrap().is_some()));
+            file.as_file().set_len((block + cut) as u64).unwrap();
+            let more = (10..).find(|_| !matches!(capture.next(), Ok(Some(_)))).unwrap();
+            assert_eq!(more, 20, "cut at {cut}");
             let error = capture.next().unwrap_err();
             assert!(error.to_string().ends_with("the file was cut while it was read"), "{error}");
         }

@@ -194,10 +194,14 @@ impl Reader {
             let Some(block) = source.whole(octets)?.and_then(|rest| rest.get(..octets)) else {
                 return Err(CaptureError::CutShort { offset });
             };
-            let packet = self.block(kind, block).map_err(|malformed| CaptureError::Malformed {
-                offset: offset + malformed.offset as u64,
-                field: malformed.field,
-            })?;
+            let packet = match self.block(kind, block) {
+                Ok(packet) => packet,
+                Err(malformed) => {
+                    source.check()?;
+                    let offset = offset + malformed.offset as u64;
+                    return Err(CaptureError::Malformed { offset, field: malformed.field });
+                }
+            };
             let Some(packet) = packet else {
                 source.take(octets, (0, 0));
                 continue;
@@ -227,13 +231,14 @@ impl Reader {
             };
         }
         let octets = self.order.u32(length) as usize;
-        if octets == 0 || !source.is_sound() {
+        let is_malformed = octets < MIN_BLOCK_OCTETS || !octets.is_multiple_of(4);
+        if is_malformed || !source.is_sound() {
             source.check()?;
         }
         if octets > MAX_RECORD_OCTETS {
             return Err(CaptureError::TooLong { offset, octets: octets as u64 });
         }
-        if octets < MIN_BLOCK_OCTETS || !octets.is_multiple_of(4) {
+        if is_malformed {
             return Err(malformed(4, "block total length"));
         }
         Ok(Some((self.order.u32(kind), octets)))

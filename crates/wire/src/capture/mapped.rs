@@ -17,8 +17,8 @@ pub trait Mapped: Send {
     /// Set when something that was looked at was not there any more; then it looked like zeros.
     fn torn(&self) -> &'static AtomicBool;
 
-    /// Whether the file is as long as it was, at the least.
-    fn is_whole(&self) -> bool;
+    /// How long the file is by now. What is looked at beyond that, in the page where it ends, looks like zeros too.
+    fn octets_now(&self) -> u64;
 
     /// Reads on, from this octet.
     ///

@@ -106,16 +106,22 @@ impl Source {
     /// If they were not.
     #[cold]
     pub(crate) fn check(&mut self) -> Result<(), CaptureError> {
-        if self.is_sound() && self.lying.as_ref().is_none_or(|lying| lying.file.is_whole()) {
+        let is_whole = |lying: &Lying| lying.file.octets_now() >= lying.octets.len() as u64;
+        if self.is_sound() && self.lying.as_ref().is_none_or(is_whole) {
             return Ok(());
         }
+        Err(self.was_cut())
+    }
+
+    /// What was looked at is not there any more: nothing is read from here on.
+    fn was_cut(&mut self) -> CaptureError {
         let reason = "the file was cut while it was read".to_owned();
         let (offset, kind) = (self.offset(), io::ErrorKind::UnexpectedEof);
         let error = CaptureError::Unreadable { offset, kind, reason };
         self.first_offset = offset;
         (self.lying, self.start, self.end) = (None, 0, 0);
         self.state = State::Failed(error.clone());
-        Err(error)
+        error
     }
 
     #[cfg(test)]
@@ -194,6 +200,10 @@ impl Source {
     fn read_on(&mut self) {
         let from = self.offset();
         let Some(Lying { file, .. }) = self.lying.take() else { return };
+        if file.octets_now() < from {
+            self.was_cut();
+            return;
+        }
         (self.first_offset, self.start, self.end) = (from, 0, 0);
         self.buffer = vec![0; BUFFER_OCTETS];
         match file.rest(from) {

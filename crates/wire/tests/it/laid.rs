@@ -33,8 +33,8 @@ impl Mapped for Laid {
     fn torn(&self) -> &'static AtomicBool {
         &WHOLE
     }
-    fn is_whole(&self) -> bool {
-        true
+    fn octets_now(&self) -> u64 {
+        self.octets.len() as u64
     }
     fn rest(self: Box<Self>, from: u64) -> io::Result<Box<dyn Read + Send>> {
         let rest = self.octets.slice(usize::try_from(from).unwrap_or(usize::MAX)..);

@@ -291,8 +291,8 @@ impl Mapped for Shown {
     fn torn(&self) -> &'static AtomicBool {
         self.file.torn()
     }
-    fn is_whole(&self) -> bool {
-        self.file.is_whole()
+    fn octets_now(&self) -> u64 {
+        self.file.octets_now()
     }
     fn rest(self: Box<Self>, from: u64) -> io::Result<Box<dyn Read + Send>> {
         let Self { file, bar } = *self;
