@@ -5,6 +5,7 @@ mod advise;
 mod bounds;
 mod closed_windows;
 mod entry;
+mod expected;
 mod iso_tcp;
 mod layers;
 mod media;
