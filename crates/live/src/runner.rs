@@ -242,9 +242,9 @@ impl Runner {
         self.count(outcome);
         if outcome != Transmission::Sent && held_back > 0 {
             // It is the last one, and those before it still wait.
-            station.transmitted(clock::now(), Transmission::NotTaken);
+            station.transmitted(clock::now(), 0, Transmission::NotTaken);
         } else if port.held_back() <= held_back {
-            station.transmitted(clock::now(), outcome);
+            station.transmitted(clock::now(), 0, outcome);
         }
         error
     }
@@ -269,7 +269,7 @@ impl Runner {
         let now = clock::now();
         for outcome in outcomes.drain(..) {
             self.count(outcome);
-            station.transmitted(now, outcome);
+            station.transmitted(now, 0, outcome);
         }
         self.outcomes = outcomes;
         failure
@@ -302,5 +302,5 @@ fn departure(port: &mut dyn Port) -> Instant {
 
 /// Tells the station of the frames that the port held back and does not any more.
 fn tell<S: Station>(station: &mut S, port: &mut dyn Port) {
-    (0..port.departed()).for_each(|_| station.transmitted(clock::now(), Transmission::Sent));
+    (0..port.departed()).for_each(|_| station.transmitted(clock::now(), 0, Transmission::Sent));
 }

@@ -279,8 +279,8 @@ impl<M: Medium, S: Station> World<M, S> {
                     self.arrivals.put(turn, station, frame);
                     self.sequence += 1;
                 }
-                Event::Transmitted { station, outcome } => {
-                    self.stations[station].transmitted(self.now, outcome);
+                Event::Transmitted { station, queue, outcome } => {
+                    self.stations[station].transmitted(self.now, queue, outcome);
                     self.drain_station(station)?;
                 }
             }

@@ -94,7 +94,7 @@ impl Pair {
         let before = self.events;
         for of in [0, 1] {
             while let Some(frame) = self.hosts[of].poll() {
-                self.hosts[of].transmitted(self.now, Transmission::Sent);
+                self.hosts[of].transmitted(self.now, 0, Transmission::Sent);
                 self.hosts[1 - of].receive(self.now, frame);
                 self.events += 2;
             }

@@ -36,9 +36,15 @@ pub trait Station {
     fn deadline(&self) -> Option<Deadline>;
     /// The next frame it wants sent.
     fn poll(&mut self) -> Option<Frame>;
+    /// MAC queue that a frame of this station waits in: its priority, 0 to 7, on a medium whose MAC has a
+    /// queue for each; 0 on all others.
+    fn queue_of(&self, _frame: &Frame) -> u8 {
+        0
+    }
     /// What became of a frame it gave to the medium: called once for each, when the medium is done with
-    /// it, in the order in which they were polled but for those it did not take.
-    fn transmitted(&mut self, _now: Instant, _outcome: Transmission) {}
+    /// it. Frames of one MAC queue come in the order in which they were polled, but for those that the
+    /// medium did not take.
+    fn transmitted(&mut self, _now: Instant, _queue: u8, _outcome: Transmission) {}
     /// The next user data that has to cross to or from a front-end processor: only stations whose user
     /// and protocols are on different processors have any. Asked for after each call, like
     /// [`Station::poll`].
@@ -76,6 +82,20 @@ pub enum Way {
     Up,
 }
 
+/// Queues of a station's MAC.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum MacQueues {
+    /// One queue, first in, first out. A station that has messages of several priorities gives it one
+    /// frame at a time, the most urgent first.
+    One,
+    /// One queue for each priority (IEEE 802.5, traffic classes of 802.1Q) or for two priorities each
+    /// (access classes of IEEE 802.4). A station gives it every frame at once.
+    ByPriority,
+}
+
+/// Priorities of a MAC: 0 to 7.
+pub const PRIORITIES: usize = 8;
+
 /// What became of a frame given to a medium.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Transmission {
@@ -83,7 +103,7 @@ pub enum Transmission {
     Sent,
     /// The MAC gave it up: 16 collisions, say.
     GivenUp,
-    /// There was no room for it, or it was too long: it is the last one polled that nothing was said of.
+    /// There was no room for it, or it was too long: it is the frame of its queue that was polled last.
     NotTaken,
     /// It went out whole and came back, but no interface that it was meant for had a buffer for it:
     /// recognised and not copied (802.5), or refused (ProNET-10).

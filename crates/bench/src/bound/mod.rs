@@ -107,7 +107,7 @@ pub const fn assumptions(medium: &Medium) -> Option<&'static str> {
 #[must_use]
 pub fn bounds(scenario: &Scenario) -> Vec<Bound> {
     let layout = lay_out(scenario, seed_of(scenario, 0));
-    let streams = Streams::of(&layout.places);
+    let streams = Streams::of(&layout.places, &scenario.medium);
     let general = general(scenario);
     let of_medium = match (general, &scenario.medium) {
         (Some(_), _) => Vec::new(),

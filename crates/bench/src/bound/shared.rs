@@ -82,8 +82,7 @@ fn bus_rotation(
         token_bus::Service::Classes { holding_time, .. } => (holding_time, true),
     };
     let is_high = |stream: &Stream| !classes || stream.priority >= LEAST_OF_CLASS_6;
-    // A station with sockets hands over one frame at a time, which may be of a lower class.
-    if !is_high(stream) || streams.from(stream.station).any(|other| !is_high(other)) {
+    if !is_high(stream) {
         return Err(Reason::AccessClass);
     }
     let frame = |stream: &Stream| match stream.asks {

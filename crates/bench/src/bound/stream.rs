@@ -1,7 +1,7 @@
 //! What each station may have to send, and how long the queue before a frame can last.
 
 use crate::layout::Place;
-use crate::scenario::LLC_OCTETS;
+use crate::scenario::{LLC_OCTETS, Medium};
 use core::time::Duration;
 use stack::load::{Pattern, Service};
 use stack::profile::{Framing, HostParams};
@@ -44,14 +44,14 @@ pub(super) struct Stream {
 #[derive(Clone, Debug)]
 pub(super) struct Streams {
     pub(super) all: Vec<Stream>,
-    /// Whether a station hands its MAC one frame at a time, the most urgent first.
+    /// Whether a station, or its MAC, sends the most urgent frame first.
     pub(super) ranked: Vec<bool>,
     /// The places of each station's streams among all.
     of: Vec<Vec<usize>>,
 }
 
 impl Streams {
-    pub(super) fn of(places: &[Place]) -> Self {
+    pub(super) fn of(places: &[Place], medium: &Medium) -> Self {
         let index_of: BTreeMap<Mac, usize> =
             places.iter().enumerate().map(|(index, place)| (place.host.address, index)).collect();
         let mut all = Vec::new();
@@ -59,6 +59,11 @@ impl Streams {
             for flow in &place.flows {
                 let Some(to) = index_of.get(&flow.peer) else { continue };
                 add(&mut all, station, *to, flow, &place.host);
+            }
+        }
+        for stream in &mut all {
+            if let Some(rank) = rank_at_mac(stream, &places[stream.station].host, medium) {
+                stream.rank = rank;
             }
         }
         let ranked = places.iter().map(|place| place.host.messaging.is_some()).collect();
@@ -92,6 +97,14 @@ impl Streams {
             Some(time(frames?))
         })
     }
+}
+
+/// Rank of a stream at a station whose MAC has queues by priority; none at one that hands over one
+/// frame at a time. An access class of a token bus is a queue for two priorities.
+fn rank_at_mac(stream: &Stream, host: &HostParams, medium: &Medium) -> Option<u8> {
+    let has_classes = matches!(medium, Medium::TokenBus { classes: Some(_), .. });
+    let is_ranked = host.messaging.is_some() && host.framing.carries_priority();
+    is_ranked.then(|| if has_classes { stream.priority / 2 } else { stream.priority })
 }
 
 /// The most messages of a period that are due in a span, both ends included.

@@ -84,24 +84,11 @@ impl Ways<'_> {
     /// How long a message of a stream may be at each port on its way, as the stays stand.
     fn stays_of(&self, stream: usize) -> Vec<Option<Duration>> {
         let of = self.streams.all[stream];
-        self.ports[stream]
-            .iter()
-            .map(|port| match *port {
-                Port::Station(_) => self.at_station(&of),
-                Port::Last(_) | Port::Trunk { .. } => self.at_port(&of, *port),
-            })
-            .collect()
+        self.ports[stream].iter().map(|port| self.at_port(&of, *port)).collect()
     }
 
-    /// At its own station frames go as their ranks say.
-    fn at_station(&self, stream: &Stream) -> Option<Duration> {
-        let link = self.link(Port::Station(stream.station));
-        let longest = self.streams.from(stream.station).map(|it| self.takes(it, link)).max()?;
-        let time = |frames| longest.saturating_mul(u32::try_from(frames).unwrap_or(u32::MAX));
-        self.streams.stay(stream, time)
-    }
-
-    /// At a port of a switch frames go as their priorities say.
+    /// At each port, that of the station included, frames go as their priorities say: each of them
+    /// counts at its own length.
     fn at_port(&self, stream: &Stream, port: Port) -> Option<Duration> {
         let link = self.link(port);
         let here = |other: usize| self.ports[other].iter().position(|it| *it == port);

@@ -307,7 +307,7 @@ impl Station for Bare {
         self.frames.pop_front()
     }
 
-    fn transmitted(&mut self, _now: Instant, outcome: Transmission) {
+    fn transmitted(&mut self, _now: Instant, _queue: u8, outcome: Transmission) {
         self.completed += 1;
         self.refused |= outcome != Transmission::Sent;
     }
@@ -355,7 +355,7 @@ impl User {
             first: First::AtZero,
             ..type3::Params::lan()
         };
-        let params = Params { sockets: 1, link };
+        let params = Params { sockets: 1, link, ..Params::lan() };
         let mut messenger =
             Messenger::framed(address, params, Framing::WholeFrame).map_err(machine)?;
         let options = Options {
@@ -405,8 +405,12 @@ impl Station for User {
         self.messenger.poll()
     }
 
-    fn transmitted(&mut self, now: Instant, outcome: Transmission) {
-        self.messenger.transmitted(now, outcome);
+    fn queue_of(&self, frame: &Frame) -> u8 {
+        self.messenger.queue_of(frame)
+    }
+
+    fn transmitted(&mut self, now: Instant, queue: u8, outcome: Transmission) {
+        self.messenger.transmitted(now, queue, outcome);
     }
 }
 

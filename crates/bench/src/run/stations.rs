@@ -6,7 +6,7 @@ use sim::host::{Costed, Invalid, NoBuffer, Params};
 use stack::load::Flow;
 use stack::machine::Deadline;
 use stack::profile::{Host, HostParams};
-use stack::station::{Frame, Station, Transmission};
+use stack::station::{Frame, MacQueues, Station, Transmission};
 use std::collections::{BTreeMap, BTreeSet};
 use wire::addr::Mac;
 use wire::time::{Instant, nanos};
@@ -82,8 +82,12 @@ impl Station for Placed {
         self.station_mut().poll()
     }
 
-    fn transmitted(&mut self, now: Instant, outcome: Transmission) {
-        self.station_mut().transmitted(now, outcome);
+    fn queue_of(&self, frame: &Frame) -> u8 {
+        self.station().queue_of(frame)
+    }
+
+    fn transmitted(&mut self, now: Instant, queue: u8, outcome: Transmission) {
+        self.station_mut().transmitted(now, queue, outcome);
     }
 
     fn has_receive_buffer(&self) -> bool {
@@ -109,8 +113,17 @@ impl Hosted for Placed {
 
 /// Stations that take no time.
 pub(super) fn plain(places: Vec<Place>) -> Vec<Host> {
-    let host = |place: Place| Host::new(place.host, place.flows).absent(&place.absences);
-    places.into_iter().map(host).collect()
+    places.into_iter().map(bare).collect()
+}
+
+/// A station that takes no time: its MAC has queues by priority where frames carry one.
+fn bare(mut place: Place) -> Host {
+    if let Some(messaging) = &mut place.host.messaging
+        && place.host.framing.carries_priority()
+    {
+        messaging.queues = MacQueues::ByPriority;
+    }
+    Host::new(place.host, place.flows).absent(&place.absences)
 }
 
 /// Stations on their machines; those that name none take no time. On a ring a frame without a
@@ -119,8 +132,7 @@ pub(super) fn costed(places: Vec<Place>, is_ring: bool) -> Result<Vec<Placed>, I
     let no_buffer = if is_ring { NoBuffer::Refused } else { NoBuffer::Lost };
     let on_machine = |place: Place| {
         let Some(profile) = place.profile else {
-            let host = Host::new(place.host, place.flows).absent(&place.absences);
-            return Ok(Placed::Bare(Box::new(host)));
+            return Ok(Placed::Bare(Box::new(bare(place))));
         };
         let params = profile.host(Layer::Llc, no_buffer);
         let host = host(place.host, place.flows, &params).absent(&place.absences);
@@ -129,7 +141,8 @@ pub(super) fn costed(places: Vec<Place>, is_ring: bool) -> Result<Vec<Placed>, I
     places.into_iter().map(on_machine).collect()
 }
 
-/// A host whose user data cross to its protocols where the machine takes something for that.
+/// A host whose user data cross to its protocols where the machine takes something for that. A machine
+/// works on frames in their order, so the host gives it one frame at a time, the most urgent first.
 fn host(params: HostParams, flows: Vec<Flow>, machine: &Params) -> Host {
     let host = Host::new(params, flows);
     let has_front_end = !machine.tasks.submit.is_empty() || !machine.tasks.deliver.is_empty();

@@ -268,9 +268,9 @@ impl Medium {
                 Some(Classes { class_4, class_2, class_0 }) => token_bus::Service::Classes {
                     holding_time,
                     target_rotation_times: [class_4.0, class_2.0, class_0.0],
-                    priority_of: token_bus::frame_control,
                 },
             },
+            priority_of: token_bus::frame_control,
             maintenance: maintenance.map(|Maintenance { every, target }| token_bus::Maintenance {
                 tokens_between_windows: u32::try_from(every).unwrap_or(u32::MAX),
                 target_rotation_time: target.0,

@@ -213,8 +213,12 @@ impl Station for Party<Host> {
         self.host.poll()
     }
 
-    fn transmitted(&mut self, now: Instant, outcome: Transmission) {
-        self.host.transmitted(now, outcome);
+    fn queue_of(&self, frame: &Frame) -> u8 {
+        self.host.queue_of(frame)
+    }
+
+    fn transmitted(&mut self, now: Instant, queue: u8, outcome: Transmission) {
+        self.host.transmitted(now, queue, outcome);
     }
 }
 

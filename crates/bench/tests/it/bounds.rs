@@ -178,3 +178,36 @@ fn urgent_messages_of_a_token_bus_with_classes_keep_to_the_timed_token_bound() {
     println!("seen: {bounded} flows of class 6 within the bound");
     assert!(bounded > 30, "{bounded}");
 }
+
+/// Ten messages of 67 octets, 100 on the wire, and one datagram of 1,485, 1,518 on the wire, over one
+/// switch at 100 Mbit/s.
+#[test]
+fn each_frame_of_a_station_counts_at_its_own_length() {
+    let flow = |name: &str, kind: &str, size: u32| {
+        format!(
+            "[[flow]]\nname = \"{name}\"\nfrom = \"s-1\"\nto = \"s-2\"\n{kind}\n\
+             pattern = {{ kind = \"cyclic\", period = \"5 ms\" }}\nsize = \"{size} B\"\n\
+             start = \"together\"\n"
+        )
+    };
+    let urgent = "service = \"message\"\npriority = 6";
+    let flows: String = (0..10).map(|n| flow(&format!("urgent-{n}"), urgent, 67)).collect();
+    let text = format!(
+        "version = 1\ntitle = \"t\"\nstop = {{ after = \"100 ms\" }}\n\
+         medium = {{ kind = \"switched\", rate = \"100 Mbit/s\", length = \"10 m\" }}\n\
+         stations = {{ count = 2, prefix = \"s\" }}\n{flows}{}",
+        flow("file", "service = \"datagram\"", 1_485)
+    );
+    let study = load(&text, "a.toml").unwrap();
+    // With a gap of 12 octets 8.96 us each and 122.4 us: 212 us at each of two ports, 50 ns of cable
+    // twice. The datagram, by itself in its class, waits for the ten as well.
+    let expected = 2 * 212_000 + 2 * 50;
+    let bounds = bounds(study.scenario());
+    assert_eq!(bounds[0], nanos(expected));
+    let sample = run(&study.points[0], "", 0).unwrap();
+    for flow in &sample.flows {
+        assert!(flow.delay.max_ns.unwrap() <= expected, "{}: {:?}", flow.name, flow.delay.max_ns);
+    }
+    // The datagram was handed over last and is sent last.
+    assert!(sample.flows[10].delay.max_ns > sample.flows[9].delay.max_ns);
+}

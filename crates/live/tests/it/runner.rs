@@ -50,7 +50,7 @@ impl Station for Echo {
         self.outgoing.pop_front()
     }
 
-    fn transmitted(&mut self, _now: Instant, outcome: Transmission) {
+    fn transmitted(&mut self, _now: Instant, _queue: u8, outcome: Transmission) {
         self.outcomes.push(outcome);
     }
 }

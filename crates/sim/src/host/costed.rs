@@ -5,7 +5,7 @@ use super::schedule::{Schedule, Step, Usage};
 use super::{Invalid, Params, Task};
 use core::time::Duration;
 use stack::machine::Deadline;
-use stack::station::{Crossing, Frame, Station, Transmission, Way};
+use stack::station::{Crossing, Frame, PRIORITIES, Station, Transmission, Way};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use wire::addr::{Mac, Sap};
 use wire::crc16::CHECK_OCTETS;
@@ -37,7 +37,7 @@ enum Stage {
     Cross(Crossing),
     Send(Frame),
     Write(Frame),
-    Complete(Transmission),
+    Complete { queue: u8, outcome: Transmission },
     Read(Frame),
     Receive(Frame),
 }
@@ -67,8 +67,8 @@ pub struct Costed<S> {
     outgoing: usize,
     /// What the medium gets next.
     ready: VecDeque<Frame>,
-    /// Octets of the frames that the medium has.
-    away: VecDeque<usize>,
+    /// Octets of the frames that the medium has, by MAC queue.
+    away: [VecDeque<usize>; PRIORITIES],
     counters: Counters,
 }
 
@@ -90,7 +90,7 @@ impl<S: Station> Costed<S> {
             next_job: 0,
             outgoing: 0,
             ready: VecDeque::new(),
-            away: VecDeque::new(),
+            away: Default::default(),
             counters: Counters::default(),
         })
     }
@@ -154,7 +154,7 @@ impl<S: Station> Costed<S> {
             Stage::Cross(Crossing { way: Way::Up, .. }) => &tasks.deliver,
             Stage::Send(_) => &tasks.send,
             Stage::Write(_) => &tasks.write,
-            Stage::Complete(_) => &tasks.complete,
+            Stage::Complete { .. } => &tasks.complete,
             Stage::Read(_) => &tasks.read,
             Stage::Receive(_) => &tasks.receive,
         };
@@ -189,10 +189,13 @@ impl<S: Station> Costed<S> {
             }
             Stage::Write(frame) => {
                 self.counters.written += 1;
-                self.away.push_back(octets);
+                let queue = usize::from(self.station.queue_of(&frame));
+                if let Some(away) = self.away.get_mut(queue) {
+                    away.push_back(octets);
+                }
                 self.ready.push_back(frame);
             }
-            Stage::Complete(outcome) => self.station.transmitted(now, outcome),
+            Stage::Complete { queue, outcome } => self.station.transmitted(now, queue, outcome),
             Stage::Read(frame) => {
                 self.buffers.read();
                 self.jobs.insert(job, go_on(Stage::Receive(frame)));
@@ -218,7 +221,7 @@ impl<S: Station> Costed<S> {
             | Stage::Read(frame)
             | Stage::Receive(frame) => sap(frame),
             Stage::Cross(crossing) => Some(crossing.sap),
-            Stage::Complete(_) => None,
+            Stage::Complete { .. } => None,
         };
         self.jobs.insert(job, Job { stage, done: 0, octets, checked_octets, sap });
         job
@@ -241,7 +244,8 @@ impl<S: Station> Costed<S> {
             let Some(frame) = self.station.poll() else { return };
             if self.outgoing >= self.params.queue_frames {
                 self.counters.queue_drops += 1;
-                self.station.transmitted(now, Transmission::NotTaken);
+                let queue = self.station.queue_of(&frame);
+                self.station.transmitted(now, queue, Transmission::NotTaken);
                 continue;
             }
             self.outgoing += 1;
@@ -297,15 +301,20 @@ impl<S: Station> Station for Costed<S> {
         Some(frame)
     }
 
-    fn transmitted(&mut self, now: Instant, outcome: Transmission) {
+    fn queue_of(&self, frame: &Frame) -> u8 {
+        self.station.queue_of(frame)
+    }
+
+    fn transmitted(&mut self, now: Instant, queue: u8, outcome: Transmission) {
         // Later frames of the station may be on their way here already: it is not its last one.
         let outcome = match outcome {
             Transmission::NotTaken => Transmission::GivenUp,
             Transmission::Sent | Transmission::GivenUp | Transmission::Refused => outcome,
         };
-        let octets = self.away.pop_front().unwrap_or(0);
+        let away = self.away.get_mut(usize::from(queue));
+        let octets = away.and_then(VecDeque::pop_front).unwrap_or(0);
         self.buffers.sent();
-        let job = self.add(Stage::Complete(outcome), octets, 0);
+        let job = self.add(Stage::Complete { queue, outcome }, octets, 0);
         self.begin(now, job);
         self.hand_on_buffers(now);
         self.settle(now);

@@ -96,7 +96,7 @@ impl Ideal {
 
     fn refuse(&mut self, station: usize) {
         let outcome = Transmission::NotTaken;
-        self.events.push_back(Event::Transmitted { station, outcome });
+        self.events.push_back(Event::Transmitted { station, queue: 0, outcome });
     }
 
     /// Begins with the first frame of the station's queue, at once or when the gap is over.
@@ -128,7 +128,7 @@ impl Ideal {
             }
         }
         let outcome = Transmission::Sent;
-        self.events.push_back(Event::Transmitted { station, outcome });
+        self.events.push_back(Event::Transmitted { station, queue: 0, outcome });
         self.begin(now, station);
     }
 }

@@ -65,10 +65,13 @@ pub enum Event {
     Passage(Passage),
     /// A frame reaches a station it is meant for.
     Delivery(Delivery),
-    /// The medium is done with the oldest frame a station gave it, or has refused the newest.
+    /// The medium is done with the oldest frame in one of a station's MAC queues, or has refused the
+    /// newest one for it.
     Transmitted {
         /// The station that gave it.
         station: usize,
+        /// The queue: the frame's priority where the MAC queues by priority, and 0 else.
+        queue: u8,
         /// What became of it.
         outcome: Transmission,
     },

@@ -60,7 +60,7 @@ impl Station for Sender {
         self.sending = self.frames.pop_front();
         self.sending.clone()
     }
-    fn transmitted(&mut self, now: Instant, outcome: Transmission) {
+    fn transmitted(&mut self, now: Instant, _queue: u8, outcome: Transmission) {
         let frame = self.sending.take();
         match outcome {
             Transmission::Sent => self.sent.push(now),

@@ -52,9 +52,9 @@ impl Station for Interface {
         self.station.poll()
     }
 
-    fn transmitted(&mut self, now: Instant, outcome: Transmission) {
+    fn transmitted(&mut self, now: Instant, queue: u8, outcome: Transmission) {
         self.now = now;
-        self.station.transmitted(now, outcome);
+        self.station.transmitted(now, queue, outcome);
     }
 
     fn has_receive_buffer(&self) -> bool {

@@ -55,7 +55,11 @@ impl<S: Station> Station for Skewed<S> {
         self.station.poll()
     }
 
-    fn transmitted(&mut self, now: Instant, outcome: Transmission) {
-        self.station.transmitted(self.clock.reads(now), outcome);
+    fn queue_of(&self, frame: &Frame) -> u8 {
+        self.station.queue_of(frame)
+    }
+
+    fn transmitted(&mut self, now: Instant, queue: u8, outcome: Transmission) {
+        self.station.transmitted(self.clock.reads(now), queue, outcome);
     }
 }

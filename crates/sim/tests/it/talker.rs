@@ -128,7 +128,7 @@ impl Station for Talker {
         Some(frame)
     }
 
-    fn transmitted(&mut self, _now: Instant, outcome: Transmission) {
+    fn transmitted(&mut self, _now: Instant, _queue: u8, outcome: Transmission) {
         self.under_way -= 1;
         match outcome {
             Transmission::Sent => self.sent += 1,

@@ -136,8 +136,8 @@ fn a_class_below_6_sends_only_what_its_target_leaves() {
         service: Service::Classes {
             holding_time: Duration::from_micros(100),
             target_rotation_times: [300_000, 100_000, 179_000].map(Duration::from_nanos),
-            priority_of: by_station,
         },
+        priority_of: by_station,
         ..params(4)
     };
     let talker = |n| Talker::new(n, Mac::local(n ^ 1), 60, When::Always);
@@ -174,12 +174,9 @@ fn the_token_never_comes_later_than_the_timed_token_bound() {
         let holding_time = micros(300);
         let target_rotation_times = [micros(3_000), micros(3_000), micros(3_000)];
         let bus = Params {
-            service: Service::Classes {
-                holding_time,
-                target_rotation_times,
-                priority_of: |station, frame| {
-                    (station + usize::from(frame.len() % 2 == 0)) as u8 * 2 % 8
-                },
+            service: Service::Classes { holding_time, target_rotation_times },
+            priority_of: |station, frame| {
+                (station + usize::from(frame.len() % 2 == 0)) as u8 * 2 % 8
             },
             station_delay: micros(20),
             ..params(stations as usize)

@@ -116,11 +116,8 @@ fn with_windows_the_token_never_comes_later_than_the_bound_and_runs_repeat_thems
         let holding_time = micros(300);
         let target_rotation_times = [micros(1_000), micros(1_000), micros(1_000)];
         let bus = Params {
-            service: Service::Classes {
-                holding_time,
-                target_rotation_times,
-                priority_of: |station, _| station as u8 * 2 % 8,
-            },
+            service: Service::Classes { holding_time, target_rotation_times },
+            priority_of: |station, _| station as u8 * 2 % 8,
             station_delay: micros(20),
             maintenance: Some(Maintenance {
                 tokens_between_windows: 1 + random.below(4) as u32,

@@ -79,7 +79,7 @@ impl Station for Party {
         self.outgoing.pop_front()
     }
 
-    fn transmitted(&mut self, now: Instant, outcome: Transmission) {
+    fn transmitted(&mut self, now: Instant, _queue: u8, outcome: Transmission) {
         self.told.push((now.as_nanos(), outcome));
     }
 }

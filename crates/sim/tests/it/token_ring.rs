@@ -276,7 +276,7 @@ impl Station for OneBuffer {
         frame.prepend(&[&Mac::local(1).0[..], &self.address.0, &[0, 46]].concat());
         Some(frame)
     }
-    fn transmitted(&mut self, now: Instant, outcome: Transmission) {
+    fn transmitted(&mut self, now: Instant, _queue: u8, outcome: Transmission) {
         self.outcomes.push((now, outcome));
         self.outgoing += u32::from(outcome == Transmission::Refused);
     }

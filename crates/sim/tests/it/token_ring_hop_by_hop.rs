@@ -93,9 +93,18 @@ impl Slow<'_> {
         (self.case.latency_bits + if to == 0 { 24 } else { 0 }) * BIT
     }
 
-    /// The priority of the station's next frame, if there is one.
+    /// The highest priority of the frames that wait at the station, if there are any.
     fn waits(&self, station: usize, at: u64) -> Option<u8> {
-        self.queues[station].front().filter(|(offered, _)| *offered <= at).map(|offer| offer.1)
+        let waiting = self.queues[station].iter().filter(|(offered, _)| *offered <= at);
+        waiting.map(|offer| offer.1).max()
+    }
+
+    /// Takes the oldest frame of the highest priority that waits at the station.
+    fn take(&mut self, station: usize, at: u64) {
+        let priority = self.waits(station, at).expect("a frame waits");
+        let is_next = |offer: &Offer| offer.0 <= at && offer.1 == priority;
+        let place = self.queues[station].iter().position(is_next).expect("a frame waits");
+        self.queues[station].remove(place);
     }
 
     /// Moves the token until nothing is left to send; tells its priority then.
@@ -132,7 +141,7 @@ impl Slow<'_> {
         // When each frame's reservation bits came back, and what they said.
         let mut back = Vec::new();
         loop {
-            self.queues[station].pop_front();
+            self.take(station, at);
             self.sent.push((station, at, at + takes));
             back.push(self.carry_round(station, at));
             at += takes;

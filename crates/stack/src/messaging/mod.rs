@@ -44,6 +44,7 @@ pub use service::Messaging;
 pub use socket::{Options, Priority};
 
 use crate::llc::type3::{self, CommandStatus};
+use crate::station::MacQueues;
 use core::fmt;
 use wire::addr::{Mac, Sap};
 use wire::packet::Packet;
@@ -58,13 +59,15 @@ pub struct Params {
     pub sockets: usize,
     /// Its LLC type 3. N3 limits unacknowledged messages as well.
     pub link: type3::Params,
+    /// Queues of the MAC below.
+    pub queues: MacQueues,
 }
 
 impl Params {
     /// For a LAN of 802.3 stations.
     #[must_use]
     pub const fn lan() -> Self {
-        Self { sockets: 127, link: type3::Params::lan() }
+        Self { sockets: 127, link: type3::Params::lan(), queues: MacQueues::One }
     }
 }
 

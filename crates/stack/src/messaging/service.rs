@@ -12,7 +12,7 @@ use super::{
 use crate::llc::type1::{self, Class, Type1};
 use crate::llc::type3::{self, Association, CommandStatus, Lpdu, Type3};
 use crate::machine::{Deadline, Machine, Output};
-use crate::station::Transmission;
+use crate::station::{MacQueues, PRIORITIES, Transmission};
 use bytes::Bytes;
 use core::convert::Infallible;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -44,8 +44,8 @@ impl Timed {
 
 /// The messaging of a station.
 ///
-/// A machine whose requests are methods, since each says at once whether it was accepted. It hands
-/// out one LPDU, and the next only after [`Messaging::transmitted`].
+/// A machine whose requests are methods, because each returns at once whether it was accepted. Towards
+/// a MAC with one queue it hands out one LPDU, and the next only after [`Messaging::transmitted`].
 #[derive(Clone, Debug)]
 pub struct Messaging {
     params: Params,
@@ -53,8 +53,8 @@ pub struct Messaging {
     datagrams: Type1,
     acknowledged: Type3,
     queues: Queues,
-    /// What the MAC has.
-    ahead: Option<Whose>,
+    /// Frames that the MAC has, by priority, oldest first.
+    ahead: [VecDeque<Whose>; PRIORITIES],
     timers: BTreeSet<(Instant, Timed, OperationId)>,
     operations: u64,
     indications: VecDeque<Indication>,
@@ -73,7 +73,7 @@ impl Messaging {
             datagrams: Type1::of_class(Class::Iii, []),
             acknowledged: Type3::new(params.link)?,
             queues: Queues::default(),
-            ahead: None,
+            ahead: Default::default(),
             timers: BTreeSet::new(),
             operations: 0,
             indications: VecDeque::new(),
@@ -274,9 +274,19 @@ impl Messaging {
         self.indications.pop_front()
     }
 
-    /// The MAC is done with the LPDU it was handed.
-    pub fn transmitted(&mut self, now: Instant, outcome: Transmission) {
-        match self.ahead.take() {
+    /// The MAC is done with the oldest LPDU of this queue, or has not taken the newest one: the queue is
+    /// the LPDU's priority where [`Params::queues`] has one for each, and 0 else.
+    pub fn transmitted(&mut self, now: Instant, queue: u8, outcome: Transmission) {
+        let queue = match self.params.queues {
+            MacQueues::One => 0,
+            MacQueues::ByPriority => queue,
+        };
+        let Some(ahead) = self.ahead.get_mut(usize::from(queue)) else { return };
+        let whose = match outcome {
+            Transmission::NotTaken => ahead.pop_back(),
+            Transmission::Sent | Transmission::GivenUp | Transmission::Refused => ahead.pop_front(),
+        };
+        match whose {
             // Neither machine of LLC has more to say than it had.
             Some(Whose::Datagram(id)) => self.datagram_transmitted(now, id, outcome),
             Some(Whose::Command(ticket)) => {
@@ -410,26 +420,30 @@ impl Messaging {
         if let Some(indication) = self.indications.pop_front() {
             return Some(Said::Indication(indication));
         }
-        if self.ahead.is_some() {
+        if self.params.queues == MacQueues::One && !self.ahead[0].is_empty() {
             return None;
         }
         loop {
-            let (whose, said) = match self.queues.next()? {
+            let (whose, priority, said) = match self.queues.next()? {
                 Waiting::Datagram(id) => {
                     // One that was taken back has left the queue as well.
                     let Some(datagram) = self.ui(id) else { continue };
-                    (Whose::Datagram(id), Said::Datagram(datagram))
+                    (Whose::Datagram(id), datagram.priority, Said::Datagram(datagram))
                 }
                 Waiting::Command(ticket, lpdu) => {
                     let id = ticket.request.map(OperationId::of_request);
                     if let Some(transmit) = id.and_then(|id| self.transmission(id)) {
                         transmit.in_progress = true;
                     }
-                    (Whose::Command(ticket), Said::Lpdu(lpdu))
+                    (Whose::Command(ticket), lpdu.priority, Said::Lpdu(lpdu))
                 }
-                Waiting::Answer(lpdu) => (Whose::Answer, Said::Lpdu(lpdu)),
+                Waiting::Answer(lpdu) => (Whose::Answer, lpdu.priority, Said::Lpdu(lpdu)),
             };
-            self.ahead = Some(whose);
+            let queue = match self.params.queues {
+                MacQueues::One => 0,
+                MacQueues::ByPriority => usize::from(priority).min(PRIORITIES - 1),
+            };
+            self.ahead[queue].push_back(whose);
             return Some(said);
         }
     }

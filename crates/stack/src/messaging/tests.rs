@@ -65,7 +65,7 @@ impl Pair {
                 Output::Deliver(indication) => self.told[of].push(indication),
                 Output::Send(lpdu) => {
                     self.now += MS;
-                    self.both[of].transmitted(self.now, Transmission::Sent);
+                    self.both[of].transmitted(self.now, 0, Transmission::Sent);
                     let passed = (self.wire)(self.frames, lpdu.packet);
                     self.frames += 1;
                     if let Some(packet) = passed {
@@ -320,7 +320,7 @@ fn a_frame_that_the_mac_gives_up_is_tried_as_often_as_the_options_say() {
     for attempt in 0..3 {
         assert!(matches!(pair.both[0].poll(), Some(Output::Send(_))), "attempt {attempt}");
         assert_eq!(pair.status()[0], SideState::InProgress);
-        pair.both[0].transmitted(pair.now, Transmission::GivenUp);
+        pair.both[0].transmitted(pair.now, 0, Transmission::GivenUp);
     }
     assert_eq!(pair.both[0].poll(), None);
     assert_eq!(pair.failure(), Some(Failure::NotTransmitted));
@@ -341,7 +341,7 @@ fn waiting_frames_go_out_by_priority_one_at_a_time() {
     while let Some(Output::Send(lpdu)) = messaging.poll() {
         assert_eq!(messaging.poll(), None, "one frame at a time");
         order.extend(lpdu.packet.first::<2>().map(|[_, source]| source));
-        messaging.transmitted(Instant::ZERO, Transmission::Sent);
+        messaging.transmitted(Instant::ZERO, 0, Transmission::Sent);
     }
     assert_eq!(order, [6, 4, 8, 2]);
 }

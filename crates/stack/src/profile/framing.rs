@@ -163,6 +163,25 @@ impl Framing {
         frame.first::<13>().map_or(0, |[.., access_control]| access_control >> 5)
     }
 
+    /// The priority by which a MAC queues a frame: that in its tag, AC or FC; 0 of frames that carry
+    /// none.
+    #[must_use]
+    pub fn priority_of(self, frame: &Frame) -> u8 {
+        match self {
+            Self::Ieee8023 | Self::WholeFrame => 0,
+            Self::Ieee8021Q => Self::tag_priority(frame),
+            Self::Ieee8024 | Self::Ieee8024Responding => Self::data_priority(frame),
+            Self::Ieee8025 => Self::access_priority(frame),
+        }
+    }
+
+    /// The priority in the tag of an 802.1Q frame; 0 of a frame without tag.
+    #[must_use]
+    pub fn tag_priority(frame: &Frame) -> u8 {
+        let Some([.., high, low, control]) = frame.first::<15>() else { return 0 };
+        if [high, low] == TAG.to_be_bytes() { control >> 5 } else { 0 }
+    }
+
     /// Whether an 802.4 frame asks for a response at once.
     #[must_use]
     pub fn asks(frame: &Frame) -> bool {

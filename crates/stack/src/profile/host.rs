@@ -9,9 +9,10 @@
 //!           └─ 802.3, 802.5 … ───┘
 //! ```
 //!
-//! A host with sockets hands its MAC one frame at a time, so that the most important message waits for
-//! at most one frame of its own station: messages by priority, then all else. What the further SAPs
-//! send is little and keeps sessions alive: it goes first, and does not wait for that one frame.
+//! A host with sockets above a MAC with one queue hands it one frame at a time, so that the most urgent
+//! message waits for at most one frame of its own station: messages by priority, then all else. A MAC
+//! with queues by priority gets every frame at once ([`MacQueues`]). What the further SAPs send is
+//! little and keeps sessions alive: it goes first, and does not wait for that one frame.
 
 mod crossing;
 mod network;
@@ -27,8 +28,8 @@ use crate::llc::type1::{self, Lpdu, Type1};
 use crate::llc::type3;
 use crate::load::{Absence, Event, Flow, FlowId, Outcome, Pattern, Record, Sender, Sink, Stage};
 use crate::machine::{Machine, Output};
-use crate::messaging::{self, Messaging};
-use crate::station::Frame;
+use crate::messaging::{self, Messaging, Priority};
+use crate::station::{Frame, MacQueues, PRIORITIES};
 use crate::tp4::{
     Endpoint, Entity, Indication, Params, Reason, Request, Ticket, disconnect_reason,
 };
@@ -104,6 +105,15 @@ impl Flowing {
     }
 }
 
+/// Sender of a frame that the medium has.
+#[derive(Clone, Copy, Debug)]
+enum Ahead {
+    /// The sockets.
+    Socket,
+    /// Any other user, and the timer that waits for the frame to leave.
+    Other(Option<Ticket>),
+}
+
 /// A frame for the medium, and the timer that waits for it to leave.
 #[derive(Clone, Debug)]
 struct Outgoing {
@@ -136,10 +146,10 @@ pub struct Host {
     /// What the further SAPs send, where there are sockets.
     urgent: VecDeque<Frame>,
     frames: VecDeque<Outgoing>,
-    /// Whether the frame that the MAC has is one of the sockets'.
-    socket_ahead: bool,
-    /// Frames handed to the medium and not reported back yet, oldest first: who waits for each.
-    ahead: VecDeque<Option<Ticket>>,
+    /// Frames handed to the medium and not reported back yet, by MAC queue, oldest first.
+    ahead: [VecDeque<Ahead>; PRIORITIES],
+    /// How many of them are not the sockets'.
+    others_ahead: usize,
     records: VecDeque<Record>,
     /// What crosses to and from a front end, where there is one.
     crossings: Option<Crossings>,
@@ -173,8 +183,8 @@ impl Host {
             answers: VecDeque::new(),
             urgent: VecDeque::new(),
             frames: VecDeque::new(),
-            socket_ahead: false,
-            ahead: VecDeque::new(),
+            ahead: Default::default(),
+            others_ahead: 0,
             records: VecDeque::new(),
             crossings: None,
             others: VecDeque::new(),
@@ -322,12 +332,29 @@ impl Host {
         said.map(|said| self.socket_says(now, said)).is_some()
     }
 
+    /// Queues of the MAC below, as far as they matter to the sockets.
+    fn queues(&self) -> Option<MacQueues> {
+        self.params.messaging.map(|messaging| messaging.queues)
+    }
+
+    /// Frames of bulk datagram flows that may still be handed over: those of the sockets count where
+    /// they share the queue.
+    fn room_ahead(&self) -> usize {
+        let ahead = match self.queues() {
+            Some(MacQueues::ByPriority) => self.others_ahead,
+            Some(MacQueues::One) | None => self.ahead.iter().map(VecDeque::len).sum(),
+        };
+        FRAMES_AHEAD.saturating_sub(ahead + self.frames.len())
+    }
+
     fn send_lpdu(&mut self, Lpdu { station, packet }: Lpdu) {
         let sap = packet.first::<1>().map(|[destination]| Sap(destination));
         let is_urgent = sap.is_some_and(|sap| self.params.saps.contains(&sap));
-        let lpdu = type3::Lpdu { station, priority: 0, packet, ticket: None };
+        let is_urgent = is_urgent && self.sockets.is_some();
+        let priority = if is_urgent { Priority::HIGHEST.number() } else { 0 };
+        let lpdu = type3::Lpdu { station, priority, packet, ticket: None };
         let frame = self.params.framing.frame(self.params.address, lpdu);
-        if is_urgent && self.sockets.is_some() {
+        if is_urgent {
             self.urgent.push_back(frame);
         } else {
             self.frames.push_back(Outgoing { frame, ticket: None });

@@ -110,8 +110,12 @@ impl Station for Messenger {
         }
     }
 
-    fn transmitted(&mut self, now: Instant, outcome: Transmission) {
-        self.sockets.transmitted(now, outcome);
+    fn queue_of(&self, frame: &Frame) -> u8 {
+        self.framing.priority_of(frame)
+    }
+
+    fn transmitted(&mut self, now: Instant, queue: u8, outcome: Transmission) {
+        self.sockets.transmitted(now, queue, outcome);
     }
 }
 

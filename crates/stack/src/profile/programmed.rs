@@ -60,8 +60,12 @@ impl<F: FnMut(&mut Messenger, Instant) -> Option<Instant>> Station for Programme
         self.messenger.poll()
     }
 
-    fn transmitted(&mut self, now: Instant, outcome: Transmission) {
-        self.messenger.transmitted(now, outcome);
+    fn queue_of(&self, frame: &Frame) -> u8 {
+        self.messenger.queue_of(frame)
+    }
+
+    fn transmitted(&mut self, now: Instant, queue: u8, outcome: Transmission) {
+        self.messenger.transmitted(now, queue, outcome);
         self.call(now);
     }
 }

@@ -231,11 +231,12 @@ impl Sockets {
         self.messaging.deadline()
     }
 
-    pub(super) fn transmitted(&mut self, now: Instant, outcome: Transmission) {
-        self.messaging.transmitted(now, outcome);
+    pub(super) fn transmitted(&mut self, now: Instant, queue: u8, outcome: Transmission) {
+        self.messaging.transmitted(now, queue, outcome);
     }
 
-    /// The next LPDU to be sent; there is no other before [`Sockets::transmitted`].
+    /// The next LPDU to be sent. For a MAC with one queue there is no other before
+    /// [`Sockets::transmitted`].
     pub(super) fn next(&mut self) -> Option<Lpdu> {
         loop {
             match self.messaging.poll()? {

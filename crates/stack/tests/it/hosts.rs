@@ -66,7 +66,7 @@ fn run_over(transport: &Params, flow: Flow, carried: impl Fn(Frame) -> Frame) ->
             for of in [0, 1] {
                 while let Some(frame) = hosts[of].poll() {
                     busy = true;
-                    hosts[of].transmitted(now, Transmission::Sent);
+                    hosts[of].transmitted(now, 0, Transmission::Sent);
                     assert_eq!(destination(&frame), Some(hosts[1 - of].addr()));
                     hosts[1 - of].receive(now, carried(frame));
                 }
@@ -184,7 +184,7 @@ fn a_station_sends_its_most_important_message_first() {
     while let Some(frame) = host.poll() {
         sizes.push(frame.len());
         assert_eq!(host.poll(), None, "one frame at a time");
-        host.transmitted(Instant::ZERO, Transmission::Sent);
+        host.transmitted(Instant::ZERO, 0, Transmission::Sent);
     }
     // 14 octets of MAC header and 3 of LLC around each message; the connection request comes last.
     let messages = [124, 124, 124, 120, 120, 120, 117, 117, 117];
@@ -253,7 +253,7 @@ fn until_silent(hosts: &mut [Host; 2]) -> [Vec<Record>; 2] {
             while let Some(frame) = hosts[of].poll() {
                 assert!(frame.len() <= 1_514, "a frame of {} octets", frame.len());
                 hosts[1 - of].receive(Instant::ZERO, frame);
-                hosts[of].transmitted(Instant::ZERO, Transmission::Sent);
+                hosts[of].transmitted(Instant::ZERO, 0, Transmission::Sent);
             }
             records[of].extend(std::iter::from_fn(|| hosts[of].record()));
         }
@@ -314,10 +314,10 @@ fn looks(flows: u16) -> u64 {
         for of in [0, 1] {
             hosts[of].expire(now);
             while let Some(frame) = hosts[of].poll() {
-                hosts[of].transmitted(now, Transmission::Sent);
+                hosts[of].transmitted(now, 0, Transmission::Sent);
                 hosts[1 - of].receive(now, frame);
                 while let Some(frame) = hosts[1 - of].poll() {
-                    hosts[1 - of].transmitted(now, Transmission::Sent);
+                    hosts[1 - of].transmitted(now, 0, Transmission::Sent);
                     hosts[of].receive(now, frame);
                 }
             }
@@ -343,7 +343,7 @@ fn a_flow_that_is_wound_up_while_its_connection_opens_never_sends() {
     let mut hosts = [host(1, Params::lan(), vec![bulk]), host(2, Params::lan(), vec![])];
     hosts[0].expire(Instant::ZERO);
     let call = hosts[0].poll().unwrap();
-    hosts[0].transmitted(Instant::ZERO, Transmission::Sent);
+    hosts[0].transmitted(Instant::ZERO, 0, Transmission::Sent);
     hosts[0].wind_up(Instant::ZERO);
     assert!(hosts[0].is_done());
     hosts[1].receive(Instant::ZERO, call);
@@ -372,12 +372,12 @@ fn replies_that_wait_for_room_on_one_connection_do_not_hold_up_another() {
         for _ in 0..200 {
             for client in [&mut mute, &mut well] {
                 while let Some(frame) = client.poll() {
-                    client.transmitted(now, Transmission::Sent);
+                    client.transmitted(now, 0, Transmission::Sent);
                     server.receive(now, frame);
                 }
             }
             while let Some(frame) = server.poll() {
-                server.transmitted(now, Transmission::Sent);
+                server.transmitted(now, 0, Transmission::Sent);
                 let to = destination(&frame);
                 // Past the handshake nothing reaches the first client any more.
                 let is_long = frame.len() > 500;

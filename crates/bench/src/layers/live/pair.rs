@@ -112,7 +112,7 @@ impl Party {
         while let Some(frame) = self.station.poll() {
             let outcome = self.port.send(&frame)?;
             let now = clock::now();
-            self.station.transmitted(now, outcome);
+            self.station.transmitted(now, 0, outcome);
             (at, frames) = (Some(now), frames + 1);
         }
         Ok((at.unwrap_or_else(clock::now), frames))

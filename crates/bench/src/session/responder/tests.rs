@@ -43,7 +43,7 @@ impl Slow {
 fn pass(from: &mut Party<Host>, to: &mut Party<Host>) -> bool {
     let mut any = false;
     while let Some(frame) = from.poll() {
-        from.transmitted(clock::now(), Transmission::Sent);
+        from.transmitted(clock::now(), 0, Transmission::Sent);
         to.receive(clock::now(), frame);
         any = true;
     }

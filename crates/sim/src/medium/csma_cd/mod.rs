@@ -229,7 +229,7 @@ impl CsmaCd {
     }
 
     fn tell(&mut self, station: usize, outcome: Transmission) {
-        self.events.push_back(Event::Transmitted { station, outcome });
+        self.events.push_back(Event::Transmitted { station, queue: 0, outcome });
     }
 
     /// The first frame of the station's queue is ready to be sent.

@@ -277,7 +277,7 @@ impl Plca {
     }
 
     fn tell(&mut self, station: usize, outcome: Transmission) {
-        self.events.push_back(Event::Transmitted { station, outcome });
+        self.events.push_back(Event::Transmitted { station, queue: 0, outcome });
     }
 }
 

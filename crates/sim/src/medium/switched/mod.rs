@@ -8,7 +8,7 @@
 //! several want to go out at one port. A switch takes a frame in whole, finds its port by the
 //! address, and queues it there by its priority: the queue of the highest priority is served first,
 //! and a frame that is being sent is finished. A port has room for so much; what finds it full is lost
-//! and counted. A station sends its own frames in the order in which it made them.
+//! and counted. A station's own port has the same eight queues.
 //!
 //! The observer hears what switches send to stations, as if all those ports were mirrored to it:
 //! a frame to a group is heard as often as it is delivered.
@@ -136,8 +136,9 @@ impl Switched {
         ways
     }
 
-    fn tell(&mut self, station: usize, outcome: Transmission) {
-        self.events.push_back(Event::Transmitted { station, outcome });
+    fn tell(&mut self, station: usize, class: usize, outcome: Transmission) {
+        let queue = u8::try_from(class).unwrap_or(u8::MAX);
+        self.events.push_back(Event::Transmitted { station, queue, outcome });
     }
 
     /// Begins with the next frame of a port that sends none, at once or when the gap is over.
@@ -164,6 +165,7 @@ impl Switched {
         self.agenda.cancel(index);
         let port = &mut self.ports[index];
         if let Some((transit, begun)) = port.finish() {
+            let class = transit.class;
             port.free = now + port.rate.bits(self.params.framing.gap_bits);
             let (from, to, propagation) = (port.from, port.to, port.propagation);
             match to {
@@ -190,7 +192,7 @@ impl Switched {
             }
             if let End::Station(station) = from {
                 self.statistics.sent += 1;
-                self.tell(station, Transmission::Sent);
+                self.tell(station, class, Transmission::Sent);
             }
         }
         self.start(now, index);
@@ -258,16 +260,16 @@ impl Medium for Switched {
 
     fn offer(&mut self, now: Instant, station: usize, frame: Frame) {
         self.statistics.offered += 1;
+        let class = usize::from((self.params.priority_of)(station, &frame).min(7));
         if frame.len() > self.params.framing.maximum_octets {
             self.statistics.oversized += 1;
-            return self.tell(station, Transmission::NotTaken);
+            return self.tell(station, class, Transmission::NotTaken);
         }
-        let class = usize::from((self.params.priority_of)(station, &frame).min(7));
         let transit = Transit { frame, source: station, class, since: now };
         let port = &mut self.ports[station];
         if !port.queue(transit) {
             self.statistics.queue_drops += 1;
-            return self.tell(station, Transmission::NotTaken);
+            return self.tell(station, class, Transmission::NotTaken);
         }
         self.start(now, station);
     }

@@ -76,13 +76,8 @@ impl Port {
         }
     }
 
-    /// Queues a frame by its priority, or on a station's own port behind all others; tells whether
-    /// there was room.
+    /// Queues a frame by its priority; `false` where there is no room.
     pub(super) fn queue(&mut self, transit: Transit) -> bool {
-        let class = match self.from {
-            End::Station(_) => 0,
-            End::Switch(_) => transit.class,
-        };
         let has_room = match self.buffer {
             Buffer::Frames(most) => self.frames < most,
             Buffer::Octets(most) => self.octets + transit.frame.len() <= most,
@@ -90,7 +85,7 @@ impl Port {
         if has_room {
             self.frames += 1;
             self.octets += transit.frame.len();
-            self.queues[class].push_back(transit);
+            self.queues[transit.class].push_back(transit);
         }
         has_room
     }

@@ -12,6 +12,8 @@
 //! long as its timer allows ([`Service`]), and passes it on. A frame that was begun in time is
 //! finished.
 //!
+//! Without classes a station serves its frames by priority while it may hold the token.
+//!
 //! A class below 6 may send for as long as its target rotation time exceeds what has passed since it
 //! was served the time before, in the token's last round: the counters are loaded anew at each service,
 //! so a late token is not made up for later (as it is on FDDI).
@@ -50,13 +52,15 @@ use core::time::Duration;
 use response::Exchange;
 use stack::fault::Fate;
 use stack::machine::Deadline;
-use stack::station::{self, Frame, Transmission};
+use stack::station::{self, Frame, PRIORITIES, Transmission};
 use std::collections::VecDeque;
 use wire::addr::Mac;
 use wire::time::Instant;
 
 /// Access classes: 6, 4, 2 and 0, in the order in which they are served.
 const CLASSES: usize = 4;
+/// The highest priority.
+const HIGHEST: u8 = 7;
 
 /// A token bus with its stations' MAC entities.
 #[derive(Clone, Debug)]
@@ -76,7 +80,7 @@ pub struct TokenBus {
     alert: Vec<usize>,
     token: Token,
     /// The frame being sent, or the request whose response is awaited.
-    sending: Option<Frame>,
+    sending: Option<Queued>,
     /// How far that request is.
     exchange: Option<Exchange>,
     /// When what happens next does, if anything does.
@@ -92,8 +96,9 @@ struct Entity {
     presence: Presence,
     /// Its place in the logical ring, if it is in it.
     place: Option<usize>,
-    /// What waits, by class.
-    queues: [VecDeque<Frame>; CLASSES],
+    /// Frames that wait: one queue for each access class, or without classes for each priority, in
+    /// the order in which they are served.
+    queues: [VecDeque<Queued>; PRIORITIES],
     /// When the classes below 6 were served last.
     served: [Picos; CLASSES - 1],
     /// When the token came last.
@@ -106,6 +111,13 @@ struct Entity {
     leaves: bool,
     /// It loses its next token.
     loses_token: bool,
+}
+
+/// A frame that waits for the token.
+#[derive(Clone, Debug)]
+struct Queued {
+    priority: u8,
+    frame: Frame,
 }
 
 /// Whether a station is in the logical ring.
@@ -258,8 +270,8 @@ impl TokenBus {
         Rotation::new(from_first, at)
     }
 
-    fn tell(&mut self, station: usize, outcome: Transmission) {
-        self.events.push_back(Event::Transmitted { station, outcome });
+    fn tell(&mut self, station: usize, queue: u8, outcome: Transmission) {
+        self.events.push_back(Event::Transmitted { station, queue, outcome });
     }
 
     /// What happens next, and when. A token that comes to a station without frames is passed by, where
@@ -360,14 +372,14 @@ impl TokenBus {
         let entity = &mut self.entities[station];
         loop {
             if at < hold.limit
-                && let Some(frame) = entity.queues[hold.class].pop_front()
+                && let Some(first) = entity.next(self.params.service, hold.class)
             {
-                let octets = data_octets(frame.len());
+                let octets = data_octets(first.frame.len());
                 let takes = bits(self.params.rate, self.params.frame_bits(octets));
                 (hold.begun, hold.until) = (at, at + takes);
                 self.statistics.carried += span(takes);
-                self.exchange = self.asks(station, &frame);
-                self.sending = Some(frame);
+                self.exchange = self.asks(station, &first.frame);
+                self.sending = Some(first);
                 self.token = Token::Held(hold);
                 return;
             }
@@ -394,12 +406,13 @@ impl TokenBus {
         if let Some(exchange) = self.exchange.take() {
             return self.go_on(at, hold, exchange);
         }
-        let frame = self.sending.take().expect("a station that holds the token sends a frame");
+        let Queued { priority, frame } =
+            self.sending.take().expect("a station that holds the token sends a frame");
         let source = self.stations[hold.place];
         self.passes(source, hold.begun, at, &frame);
         self.statistics.sent += 1;
         if self.is_told(&frame) {
-            self.tell(source, Transmission::Sent);
+            self.tell(source, priority, Transmission::Sent);
         }
         self.serve(at);
     }
@@ -435,23 +448,33 @@ impl TokenBus {
     /// A frame is not taken; its station is told, unless it is a response.
     fn refuse(&mut self, station: usize, frame: &Frame) {
         if self.is_told(frame) {
-            self.tell(station, Transmission::NotTaken);
+            self.tell(station, self.priority(station, frame), Transmission::NotTaken);
         }
     }
 
-    /// The class that a frame is of, as an index.
-    fn class(&self, station: usize, frame: &Frame) -> usize {
+    fn priority(&self, station: usize, frame: &Frame) -> u8 {
+        (self.params.priority_of)(station, frame).min(HIGHEST)
+    }
+
+    /// The queue for a frame of this priority, as an index.
+    fn queue_for(&self, priority: u8) -> usize {
         match self.params.service {
-            Service::HoldingTime(_) => 0,
+            Service::HoldingTime(_) => usize::from(HIGHEST - priority),
             // Priorities 7 and 6 are of class 6, the first.
-            Service::Classes { priority_of, .. } => {
-                CLASSES - 1 - usize::from(priority_of(station, frame).min(7) / 2)
-            }
+            Service::Classes { .. } => CLASSES - 1 - usize::from(priority / 2),
         }
     }
 }
 
 impl Entity {
+    /// Takes the next frame of a class, or without classes the most urgent one.
+    fn next(&mut self, service: Service, class: usize) -> Option<Queued> {
+        match service {
+            Service::HoldingTime(_) => self.queues.iter_mut().find_map(VecDeque::pop_front),
+            Service::Classes { .. } => self.queues.get_mut(class)?.pop_front(),
+        }
+    }
+
     fn waiting(&self) -> usize {
         self.queues.iter().map(VecDeque::len).sum()
     }
@@ -496,11 +519,12 @@ impl Medium for TokenBus {
             self.statistics.queue_drops += 1;
             return self.refuse(station, &frame);
         }
-        let class = self.class(station, &frame);
+        let priority = self.priority(station, &frame);
+        let queue = self.queue_for(priority);
         // Who just came is not visited by a token that has passed already.
         self.pass_by(now);
         let entity = &mut self.entities[station];
-        entity.queues[class].push_back(frame);
+        entity.queues[queue].push_back(Queued { priority, frame });
         if let Some(place) = entity.place
             && let Err(before) = self.alert.binary_search(&place)
         {

@@ -4,7 +4,7 @@
 //! by the head end alone.
 
 use super::{Change, Kind, Maintenance};
-use crate::medium::PriorityOf;
+use crate::medium::{PriorityOf, unprioritised};
 use core::fmt;
 use core::time::Duration;
 use stack::profile::Framing;
@@ -39,6 +39,9 @@ pub struct Params {
     pub station_delay: Duration,
     /// Which frames a station may send when it has the token.
     pub service: Service,
+    /// LLC priority of each frame. Two priorities make an access class: 7 and 6 are of class 6. Without
+    /// classes a station sends the frames of the highest priority first.
+    pub priority_of: PriorityOf,
     /// The most octets of data in a frame; longer ones are refused.
     pub maximum_data_octets: usize,
     /// How many frames a station may have waiting, its classes together; more are refused.
@@ -64,8 +67,8 @@ pub struct HeadEnd {
 /// Which frames a station may send when it has the token, and for how long.
 #[derive(Clone, Copy, Debug)]
 pub enum Service {
-    /// Without the priority option: all frames are of class 6. A frame is begun while the token has
-    /// not been held for this long, and then finished.
+    /// Without the priority option: all frames are of class 6, and a station sends them by priority. A
+    /// frame is begun while the token has not been held for this long, and then finished.
     HoldingTime(Duration),
     /// The priority option: four access classes.
     Classes {
@@ -74,8 +77,6 @@ pub enum Service {
         /// The target rotation times of the classes 4, 2 and 0: each may begin frames for as long
         /// as less than this has passed since it was served the time before.
         target_rotation_times: [Duration; 3],
-        /// The LLC priority of each frame, of which two make a class: 7 and 6 are of class 6.
-        priority_of: PriorityOf,
     },
 }
 
@@ -98,6 +99,7 @@ impl Params {
             head_end: None,
             station_delay: rate.bits(32),
             service: Service::HoldingTime(Duration::from_millis(10)),
+            priority_of: unprioritised,
             maximum_data_octets: MAXIMUM_DATA_OCTETS,
             queue_frames: 1_000,
             maintenance: None,

@@ -13,7 +13,7 @@
 //! Assumed: that repetitions do not look at the holding time, and that a response follows what was heard
 //! by the station's delay. Not modelled: a response that a bad path takes, which the holder has heard.
 
-use super::{Hold, Token, TokenBus};
+use super::{Hold, Queued, Token, TokenBus};
 use crate::medium::framing::data_octets;
 use crate::medium::rotation::{Picos, bits, span};
 use core::time::Duration;
@@ -103,17 +103,17 @@ impl TokenBus {
     /// The request was sent, nobody answered in time, or the response is in.
     pub(super) fn go_on(&mut self, at: Picos, mut hold: Hold, mut exchange: Exchange) {
         let holder = self.stations[hold.place];
-        let request = || self.sending.clone().expect("the request is kept until it is over");
+        let Queued { priority, frame: request } =
+            self.sending.clone().expect("the request is kept until it is over");
         match exchange.stage {
             Stage::Asking => {
-                let request = request();
                 self.passes(holder, hold.begun, at, &request);
                 self.statistics.requests += 1;
                 hold.until = at + 2 * self.times().slot;
                 exchange.stage = Stage::Awaiting;
             }
             Stage::Awaiting if exchange.left > 0 => {
-                let octets = data_octets(request().len());
+                let octets = data_octets(request.len());
                 let takes = bits(self.params.rate, self.params.frame_bits(octets));
                 self.statistics.carried += span(takes);
                 (hold.begun, hold.until) = (at, at + takes);
@@ -124,7 +124,7 @@ impl TokenBus {
                 self.sending = None;
                 self.statistics.unanswered += 1;
                 self.statistics.given_up += 1;
-                self.tell(holder, Transmission::GivenUp);
+                self.tell(holder, priority, Transmission::GivenUp);
                 return self.serve(at);
             }
             Stage::Answering(answer, begun, ends) => {
@@ -132,7 +132,7 @@ impl TokenBus {
                 self.statistics.sent += 2;
                 self.statistics.answers += 1;
                 self.statistics.carried += span(ends - begun);
-                self.tell(holder, Transmission::Sent);
+                self.tell(holder, priority, Transmission::Sent);
                 self.passes(exchange.asked, begun, ends, &answer);
                 return self.serve(at);
             }

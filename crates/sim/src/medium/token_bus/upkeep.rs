@@ -5,9 +5,9 @@
 //! is lost twice at once.
 
 use super::contention::{Answerer, Outcome, Times};
-use super::{CLASSES, Change, Entity, Kind, Presence, Rotation, Sent, Token, TokenBus};
+use super::{CLASSES, Change, Entity, Kind, Presence, Queued, Rotation, Sent, Token, TokenBus};
 use crate::medium::rotation::{Picos, bits, span};
-use stack::station::Transmission;
+use stack::station::{PRIORITIES, Transmission};
 use std::cmp::Reverse;
 
 impl TokenBus {
@@ -104,11 +104,12 @@ impl TokenBus {
 
     /// Gives up what a station has waiting.
     fn give_up(&mut self, station: usize) {
-        for class in 0..CLASSES {
-            for frame in core::mem::take(&mut self.entities[station].queues[class]) {
+        for queue in 0..PRIORITIES {
+            let waiting = core::mem::take(&mut self.entities[station].queues[queue]);
+            for Queued { priority, frame } in waiting {
                 self.statistics.given_up += 1;
                 if self.is_told(&frame) {
-                    self.tell(station, Transmission::GivenUp);
+                    self.tell(station, priority, Transmission::GivenUp);
                 }
             }
         }
@@ -154,9 +155,9 @@ impl TokenBus {
         self.fall_silent(now, station);
         if has_token {
             self.exchange = None;
-            if self.sending.take().is_some() {
+            if let Some(Queued { priority, .. }) = self.sending.take() {
                 self.statistics.given_up += 1;
-                self.tell(station, Transmission::GivenUp);
+                self.tell(station, priority, Transmission::GivenUp);
             }
             self.lose(now);
         }

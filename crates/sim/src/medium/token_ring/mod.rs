@@ -15,7 +15,7 @@
 //!
 //! A station with a frame takes a token of no higher priority. It sends as long as THT and
 //! [`Params::frames_per_token`] allow, and never begins a frame that THT would not let it finish.
-//! Its frames go in the order in which they were offered. Where priorities differ, stations reserve
+//! Its frames go by priority, those of one priority in their order. Where priorities differ, stations reserve
 //! the next token in frames and tokens that pass them, and the station that raises the priority lets
 //! it down again ([`Params::priority_of`] gives each frame its priority).
 //!
@@ -71,8 +71,8 @@ pub struct TokenRing {
     /// Places at which a passing token is looked at: the station has a frame, or a stack.
     alert: BTreeSet<usize>,
     token: Token,
-    /// What the station that holds the token is sending.
-    sending: Option<Frame>,
+    /// The frame that the station with the token sends.
+    sending: Option<Queued>,
     /// Queued frames with a priority above 0.
     prioritised: usize,
     /// Frames that are on their way back to their senders.
@@ -94,16 +94,23 @@ struct Times {
 /// The MAC entity of one station.
 #[derive(Clone, Debug)]
 struct Entity {
-    /// Frames with their priorities.
-    queue: VecDeque<(u8, Frame)>,
-    /// When the first of them came to the head of the queue.
-    headed: Picos,
+    /// Frames by priority, the highest first; those of one priority in their order.
+    queue: VecDeque<Queued>,
     /// Frames that are being sent or on their way back.
     under_way: usize,
     stack: Stack,
     /// Whether there was a receive buffer, from when on: the last that is older than the frame on
     /// the ring, and all since. There was one from the beginning.
     buffered: VecDeque<(Picos, bool)>,
+}
+
+/// A frame that waits for the token.
+#[derive(Clone, Debug)]
+struct Queued {
+    priority: u8,
+    frame: Frame,
+    /// When it came.
+    since: Picos,
 }
 
 /// Where the token is.
@@ -145,6 +152,7 @@ struct Hold {
 struct Returning {
     at: Picos,
     station: usize,
+    priority: u8,
     /// Whether it was meant for any station.
     recognised: bool,
     outcome: Transmission,
@@ -229,8 +237,8 @@ impl TokenRing {
         }
     }
 
-    fn tell(&mut self, station: usize, outcome: Transmission) {
-        self.events.push_back(Event::Transmitted { station, outcome });
+    fn tell(&mut self, station: usize, queue: u8, outcome: Transmission) {
+        self.events.push_back(Event::Transmitted { station, queue, outcome });
     }
 
     fn frame_time(&self, frame: &Frame) -> Picos {
@@ -278,7 +286,7 @@ impl TokenRing {
     fn visit(&mut self, at: Picos, place: usize) {
         let Token::Free(Free { access, .. }) = self.token else { return };
         let entity = &mut self.entities[self.circle.stations[place]];
-        let waiting = entity.queue.front().map(|(priority, _)| *priority);
+        let waiting = entity.queue.front().map(|first| first.priority);
         if waiting.is_some_and(|priority| priority >= access.priority) {
             self.statistics.tokens_used += 1;
             self.token = Token::Held(Hold {
@@ -318,29 +326,28 @@ impl TokenRing {
     fn send(&mut self, at: Picos) {
         let Token::Held(hold) = &mut self.token else { return };
         let entity = &mut self.entities[self.circle.stations[hold.place]];
-        let (priority, frame) = entity.queue.pop_front().expect("a station that sends has a frame");
-        entity.headed = at;
+        let first = entity.queue.pop_front().expect("a station that sends has a frame");
         entity.under_way += 1;
-        self.prioritised -= usize::from(priority > 0);
+        self.prioritised -= usize::from(first.priority > 0);
         // Of the frames begun before, one that is back makes those before it useless.
         let known = self.circle.rotation.round + self.times.reservation;
         let back = hold.starts.iter().take_while(|start| *start + known <= at).count();
         hold.starts.drain(..back.saturating_sub(1));
         hold.starts.push(at);
         hold.frames += 1;
-        let takes = bits(self.params.rate, self.params.format.frame_bits(frame.len()));
+        let takes = bits(self.params.rate, self.params.format.frame_bits(first.frame.len()));
         hold.until = at + takes;
-        self.sending = Some(frame);
+        self.sending = Some(first);
         self.statistics.carried += span(takes);
     }
 
     /// The last bit of the frame being sent is out.
     fn end(&mut self, at: Picos) {
         let Token::Held(hold) = &self.token else { return };
-        let frame = self.sending.take().expect("a frame was being sent");
+        let sent = self.sending.take().expect("a frame was being sent");
         let start = *hold.starts.last().expect("the frame was begun");
         let place = hold.place;
-        self.pass(start, at, place, frame);
+        self.pass(start, at, place, sent);
         if self.may_go_on(at) {
             return self.send(at);
         }
@@ -357,14 +364,15 @@ impl TokenRing {
     fn may_go_on(&self, at: Picos) -> bool {
         let Token::Held(hold) = &self.token else { return false };
         let entity = &self.entities[self.circle.stations[hold.place]];
-        let Some((priority, frame)) = entity.queue.front() else { return false };
+        let Some(Queued { priority, frame, .. }) = entity.queue.front() else { return false };
         self.params.frames_per_token.is_none_or(|most| hold.frames < most)
             && *priority >= hold.access.priority
             && at + self.frame_time(frame) - hold.since <= self.times.holding
     }
 
     /// A frame has left its sender: who sees it and who copies it is settled.
-    fn pass(&mut self, start: Picos, end: Picos, place: usize, frame: Frame) {
+    fn pass(&mut self, start: Picos, end: Picos, place: usize, sent: Queued) {
+        let Queued { priority, frame, .. } = sent;
         let source = self.circle.stations[place];
         let to_observer = self.circle.way_to_observer(place);
         self.events.push_back(Event::Passage(Passage {
@@ -392,7 +400,8 @@ impl TokenRing {
         }
         let outcome = if meant && !copied { Transmission::Refused } else { Transmission::Sent };
         let at = end + self.circle.rotation.round;
-        self.returning.push_back(Returning { at, station: source, recognised: meant, outcome });
+        let station = source;
+        self.returning.push_back(Returning { at, station, priority, recognised: meant, outcome });
     }
 
     /// The oldest frame on the ring is back, and its sender takes it off.
@@ -406,7 +415,7 @@ impl TokenRing {
                 self.statistics.sent += 1;
             }
         }
-        self.tell(back.station, back.outcome);
+        self.tell(back.station, back.priority, back.outcome);
     }
 
     /// The station that holds the token sends it on.
@@ -415,7 +424,7 @@ impl TokenRing {
         let (place, used, since) = (hold.place, hold.access.priority, hold.since);
         let reserved = self.reserved(hold, at);
         let entity = &mut self.entities[self.circle.stations[place]];
-        let own = entity.queue.front().map_or(0, |(priority, _)| *priority);
+        let own = entity.queue.front().map_or(0, |first| first.priority);
         let access = entity.stack.release(used, reserved.max(own));
         self.statistics.raised += u64::from(access.priority > used);
         self.statistics.held += span(at - since);
@@ -437,8 +446,8 @@ impl TokenRing {
             let entity = &self.entities[self.circle.stations[*place]];
             let passed =
                 start + self.circle.rotation.way(hold.place, *place) + self.times.reservation;
-            let waited = entity.queue.front().filter(|_| entity.headed <= passed);
-            waited.map_or(0, |(priority, _)| *priority)
+            let waited = entity.queue.iter().find(|queued| queued.since <= passed);
+            waited.map_or(0, |queued| queued.priority)
         });
         waiting.max().unwrap_or(0)
     }
@@ -458,7 +467,6 @@ impl Entity {
     const fn new() -> Self {
         Self {
             queue: VecDeque::new(),
-            headed: 0,
             under_way: 0,
             stack: Stack::new(),
             buffered: VecDeque::new(),
@@ -484,25 +492,23 @@ impl Medium for TokenRing {
 
     fn offer(&mut self, now: Instant, station: usize, frame: Frame) {
         self.statistics.offered += 1;
+        let priority = (self.params.priority_of)(station, &frame).min(HIGHEST);
         let too_long = data_octets(frame.len()) > self.params.maximum_data_octets
             || self.frame_time(&frame) > self.times.holding;
         if too_long {
             self.statistics.oversized += 1;
-            return self.tell(station, Transmission::NotTaken);
+            return self.tell(station, priority, Transmission::NotTaken);
         }
         let now = picos(now);
         self.advance(now);
         let entity = &mut self.entities[station];
         if entity.queue.len() + entity.under_way >= self.params.queue_frames {
             self.statistics.queue_drops += 1;
-            return self.tell(station, Transmission::NotTaken);
+            return self.tell(station, priority, Transmission::NotTaken);
         }
-        let priority = (self.params.priority_of)(station, &frame).min(HIGHEST);
         self.prioritised += usize::from(priority > 0);
-        if entity.queue.is_empty() {
-            entity.headed = now;
-        }
-        entity.queue.push_back((priority, frame));
+        let place = entity.queue.partition_point(|other| other.priority >= priority);
+        entity.queue.insert(place, Queued { priority, frame, since: now });
         if let Token::Free(free) = &mut self.token {
             // Who just came is not visited by a token that has passed already.
             (free.at, free.place) = self.circle.rotation.last_before(now, free.at, free.place);

@@ -1,10 +1,10 @@
 //! The host as its medium sees it: which frame goes first, and whose a frame is.
 
-use super::{Framing, Host, Outgoing, Sockets};
+use super::{Ahead, Framing, Host, Outgoing, Sockets};
 use crate::llc::type1::{Indication, Lpdu};
 use crate::llc::type3;
 use crate::machine::{Deadline, Machine};
-use crate::station::{Crossing, Frame, Station, Transmission};
+use crate::station::{Crossing, Frame, MacQueues, Station, Transmission};
 use wire::addr::{Mac, Sap};
 use wire::time::Instant;
 
@@ -63,25 +63,23 @@ impl Station for Host {
         if let Some(answer) = self.answers.pop_front() {
             return Some(answer);
         }
-        if let Some(sockets) = &mut self.sockets {
-            if !self.ahead.is_empty() && self.urgent.is_empty() {
-                return None;
-            }
-            if self.urgent.is_empty()
-                && let Some(lpdu) = sockets.next()
-            {
-                self.ahead.push_back(None);
-                self.socket_ahead = true;
-                return Some(self.params.framing.frame(self.params.address, lpdu));
-            }
-        }
         if let Some(frame) = self.urgent.pop_front() {
-            self.ahead.push_back(None);
-            return Some(frame);
+            return Some(self.hand_down(frame, Ahead::Other(None)));
+        }
+        let has_frames_ahead = self.ahead.iter().any(|queue| !queue.is_empty());
+        if has_frames_ahead && self.queues() == Some(MacQueues::One) {
+            return None;
+        }
+        if let Some(lpdu) = self.sockets.as_mut().and_then(Sockets::next) {
+            let frame = self.params.framing.frame(self.params.address, lpdu);
+            return Some(self.hand_down(frame, Ahead::Socket));
         }
         let Outgoing { frame, ticket } = self.frames.pop_front()?;
-        self.ahead.push_back(ticket);
-        Some(frame)
+        Some(self.hand_down(frame, Ahead::Other(ticket)))
+    }
+
+    fn queue_of(&self, frame: &Frame) -> u8 {
+        self.params.framing.priority_of(frame)
     }
 
     fn crossing(&mut self) -> Option<Crossing> {
@@ -93,24 +91,51 @@ impl Station for Host {
         self.drain(now);
     }
 
-    fn transmitted(&mut self, now: Instant, outcome: Transmission) {
-        let ticket = match outcome {
-            Transmission::NotTaken => self.ahead.pop_back(),
-            Transmission::Sent | Transmission::GivenUp | Transmission::Refused => {
-                self.ahead.pop_front()
-            }
+    fn transmitted(&mut self, now: Instant, queue: u8, outcome: Transmission) {
+        let place = self.place_of(queue);
+        let Some(ahead) = self.ahead.get_mut(place) else { return };
+        let sender = match outcome {
+            Transmission::NotTaken => ahead.pop_back(),
+            Transmission::Sent | Transmission::GivenUp | Transmission::Refused => ahead.pop_front(),
         };
-        if let Some(ticket) = ticket.flatten() {
-            self.transport.transmitted(now, ticket);
-        }
-        if core::mem::take(&mut self.socket_ahead)
-            && let Some(sockets) = &mut self.sockets
-        {
-            sockets.transmitted(now, outcome);
-            return self.drain(now);
+        match sender {
+            Some(Ahead::Socket) => {
+                if let Some(sockets) = &mut self.sockets {
+                    sockets.transmitted(now, queue, outcome);
+                }
+                return self.drain(now);
+            }
+            Some(Ahead::Other(ticket)) => {
+                self.others_ahead -= 1;
+                if let Some(ticket) = ticket {
+                    self.transport.transmitted(now, ticket);
+                }
+            }
+            None => {}
         }
         if self.waiting.is_for_frames() {
             self.drain(now);
         }
+    }
+}
+
+impl Host {
+    /// Place of a MAC queue among the frames ahead: a host that gives its MAC one frame at a time keeps
+    /// one queue, whatever the MAC has.
+    fn place_of(&self, queue: u8) -> usize {
+        match self.queues() {
+            Some(MacQueues::ByPriority) => usize::from(queue),
+            Some(MacQueues::One) | None => 0,
+        }
+    }
+
+    /// Remembers who sends a frame that the medium gets now.
+    fn hand_down(&mut self, frame: Frame, sender: Ahead) -> Frame {
+        self.others_ahead += usize::from(matches!(sender, Ahead::Other(_)));
+        let place = self.place_of(self.params.framing.priority_of(&frame));
+        if let Some(ahead) = self.ahead.get_mut(place) {
+            ahead.push_back(sender);
+        }
+        frame
     }
 }

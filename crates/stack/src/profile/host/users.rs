@@ -1,7 +1,7 @@
 //! The users of a host: each is looked at when it has something to do, and not before.
 
 use super::super::conversation::{Conversation, Role};
-use super::{FRAMES_AHEAD, Flowing, Host, TSAP};
+use super::{Flowing, Host, TSAP};
 use crate::load::{Event, Pattern, Service, Stage};
 use crate::machine::Machine;
 use crate::tp4::{Address, Endpoint, Request, disconnect_reason};
@@ -13,8 +13,8 @@ impl Host {
     pub(super) fn pump(&mut self, now: Instant) -> bool {
         let mut acted = self.pump_replies(now);
         self.waiting.come_due(now);
-        let free = FRAMES_AHEAD.saturating_sub(self.ahead.len() + self.frames.len());
-        self.waiting.frames_left(free);
+        let room = self.room_ahead();
+        self.waiting.frames_left(room);
         for _ in 0..self.waiting.woken() {
             let Some(place) = self.waiting.next() else { break };
             self.looks += 1;
@@ -119,6 +119,7 @@ impl Host {
 
     /// Hands one message to the service, if one waits and the service takes it.
     fn hand_over(&mut self, now: Instant, place: usize) -> bool {
+        let room_ahead = self.room_ahead();
         let Flowing { sender, endpoint, drained, is_crossing, .. } = &mut self.flows[place];
         if !sender.has_waiting() || *is_crossing {
             return false;
@@ -140,7 +141,7 @@ impl Host {
             (Service::Message(_), _) => return self.hand_to_socket(now, place),
             (Service::Datagram, _) => {
                 let bulk = sender.flow().pattern == Pattern::Bulk;
-                if bulk && self.ahead.len() + self.frames.len() >= FRAMES_AHEAD {
+                if bulk && room_ahead == 0 {
                     self.waiting.for_frames(place);
                     return false;
                 }
