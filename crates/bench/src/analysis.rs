@@ -105,6 +105,9 @@ pub struct PointReport {
     pub replications: u64,
     /// How many of them did not run to their end.
     pub incomplete: u64,
+    /// Whether several replications gave the same to the last octet: nothing in the scenario is random.
+    /// Everything below is then that of one run, which has no interval.
+    pub deterministic: bool,
     /// What chance of each replication derived from, in their order; none of runs that were measured,
     /// whose chance is not all from there.
     #[serde(skip)]
@@ -134,6 +137,9 @@ pub struct FlowReport {
     pub response_pooled: Vec<PooledQuantile>,
     /// The deadline, if there is one.
     pub deadline_ns: Option<u64>,
+    /// Whether its start is drawn anew for each run, so that the worst alignment may not have come.
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    pub random_start: bool,
     /// The longest that a message can take in theory, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bound_ns: Option<u64>,
@@ -173,6 +179,18 @@ pub struct FlowReport {
 }
 
 impl FlowReport {
+    /// The same without any interval: the messages of a run without chance are no sample of anything.
+    fn without_intervals(mut self) -> Self {
+        self.within = None;
+        for quantile in self.delay_pooled.iter_mut().chain(&mut self.response_pooled) {
+            quantile.interval_ns = None;
+        }
+        for probability in self.missed.iter_mut().chain([&mut self.lost]) {
+            (probability.low, probability.high) = (0.0, 1.0);
+        }
+        self
+    }
+
     /// A quantity by its name.
     #[must_use]
     pub fn quantity(&self, name: &str) -> Option<&Found> {
@@ -234,9 +252,9 @@ pub struct Probability {
     pub events: u64,
     /// How often it could have.
     pub trials: u64,
-    /// The lower end of its interval (Clopper and Pearson).
+    /// The lower end of its interval (Clopper and Pearson); 0 where the runs are copies of one.
     pub low: f64,
-    /// The upper end; above zero even where nothing happened.
+    /// The upper end; above zero even where nothing happened, and 1 where the runs are copies of one.
     pub high: f64,
 }
 
@@ -257,6 +275,12 @@ pub fn analyse(samples: &[Sample], level: f64) -> Report {
 fn point_report(point: usize, mut samples: Vec<&Sample>, level: f64) -> PointReport {
     // The last bits of a mean depend on the order, which must not depend on threads.
     samples.sort_by_key(|sample| sample.replication);
+    let (replications, seeds) = (samples.len() as u64, seeds(&samples));
+    let incomplete = samples.iter().filter(|sample| !sample.complete).count() as u64;
+    let deterministic = are_copies(&samples);
+    if deterministic {
+        samples.truncate(1);
+    }
     let mut counts = BTreeMap::new();
     for (name, count) in samples.iter().flat_map(|sample| &sample.counts) {
         *counts.entry(name.clone()).or_insert(0) += count;
@@ -272,19 +296,32 @@ fn point_report(point: usize, mut samples: Vec<&Sample>, level: f64) -> PointRep
                 sample.flows.iter().find(|flow| flow.name == name).cloned()
             };
             let of: Vec<FlowSample> = samples.iter().filter_map(of_name).collect();
-            flow_report(name, &of, level)
+            let found = flow_report(name, &of, level);
+            if deterministic { found.without_intervals() } else { found }
         })
         .collect();
     PointReport {
         point,
         settings: samples.first().map(|sample| sample.settings.clone()).unwrap_or_default(),
-        replications: samples.len() as u64,
-        seeds: seeds(&samples),
-        incomplete: samples.iter().filter(|sample| !sample.complete).count() as u64,
+        replications,
+        seeds,
+        incomplete,
+        deterministic,
         flows,
         assumptions: None,
         counts,
     }
+}
+
+/// Whether these are several runs, and the same but for their seeds.
+fn are_copies(samples: &[&Sample]) -> bool {
+    let Some((first, others)) = samples.split_first() else { return false };
+    let is_copy = |other: &&Sample| {
+        first.flows == other.flows
+            && first.counts == other.counts
+            && first.ended_at_ns == other.ended_at_ns
+    };
+    !others.is_empty() && others.iter().all(is_copy)
 }
 
 /// What all chance of these derived from, where they were simulated.
@@ -304,6 +341,7 @@ impl Report {
                 let Some(flow) = found.flows.iter_mut().find(|it| it.name == flow.name) else {
                     continue;
                 };
+                flow.random_start = point.scenario.starts_at_random(&flow.name);
                 match asked {
                     Bound::Longest(longest) => flow.bound_ns = Some(wire::time::nanos(longest)),
                     Bound::None(reason) => flow.no_bound = Some(reason),
@@ -337,6 +375,7 @@ fn flow_report(name: &str, flows: &[FlowSample], level: f64) -> FlowReport {
         delay_pooled: pooled(flows.iter().map(|flow| &flow.delay), level),
         response_pooled: pooled(flows.iter().map(|flow| &flow.response), level),
         deadline_ns: flows.iter().find_map(|flow| flow.deadline_ns),
+        random_start: false,
         bound_ns: None,
         no_bound: None,
         longest_ns: flows.iter().filter_map(|it| it.response.max_ns.or(it.delay.max_ns)).max(),
@@ -407,9 +446,11 @@ fn pooled<'a>(
 /// flow is at most `error` (the sequential rule, looked at in the order of replications).
 #[must_use]
 pub fn is_enough(point: &PointReport, quantities: &[&str], error: f64) -> bool {
-    point.replications > 1
-        && point.flows.iter().all(|flow| {
-            let named = quantities.iter().filter_map(|name| flow.quantity(name));
-            named.into_iter().all(|found| found.estimate().is_some_and(|e| e.is_within(error)))
-        })
+    // Further copies of one run add nothing.
+    point.deterministic
+        || point.replications > 1
+            && point.flows.iter().all(|flow| {
+                let named = quantities.iter().filter_map(|name| flow.quantity(name));
+                named.into_iter().all(|found| found.estimate().is_some_and(|e| e.is_within(error)))
+            })
 }

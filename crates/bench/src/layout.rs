@@ -2,7 +2,9 @@
 
 use crate::collect::{Clocks, Collector, Cut, Watched};
 use crate::profile::{self, Profile};
-use crate::scenario::{LLC_OCTETS, Medium, Pattern, Scenario, Service, Station, Warmup};
+use crate::scenario::{
+    Flow, LLC_OCTETS, Medium, Pattern, Scenario, Service, Start, Station, Warmup,
+};
 use core::time::Duration;
 use sim::medium::token_bus::Change;
 use stack::llc::type3::{self, Priorities};
@@ -12,7 +14,7 @@ use stack::profile::HostParams;
 use stats::rng::Stream;
 use std::collections::BTreeMap;
 use wire::addr::Mac;
-use wire::time::Instant;
+use wire::time::{Instant, nanos};
 
 /// A station of a run.
 #[derive(Clone, PartialEq, Debug)]
@@ -103,7 +105,9 @@ pub fn lay_out(scenario: &Scenario, seed: u64) -> Layout {
             size_octets: flow.size.octets(),
             messages,
             start: Instant::ZERO
-                + scenario.begins(&flow.from, flow.start.0).unwrap_or(scenario.stop.after.0),
+                + scenario
+                    .begins(&flow.from, start_of(flow, seed))
+                    .unwrap_or(scenario.stop.after.0),
             seed: Stream::named(seed, &format!("flow/{}", flow.name)).u64(),
         });
         watched.push(Watched {
@@ -117,6 +121,18 @@ pub fn lay_out(scenario: &Scenario, seed: u64) -> Layout {
     }
     add_background(scenario, seed, stations.len(), &mut places);
     Layout { places, watched, changes: changes(&stations) }
+}
+
+/// When a flow starts in a run whose chance derives from `seed`. The draw depends on the flow's name
+/// alone, so that it is the same at each point.
+fn start_of(flow: &Flow, seed: u64) -> Duration {
+    match (flow.start, flow.pattern.period()) {
+        (Start::Random, Some(period)) => {
+            let mut stream = Stream::named(seed, &format!("flow/{}/start", flow.name));
+            Duration::from_nanos(stream.below(nanos(period)))
+        }
+        (start, _) => start.earliest(),
+    }
 }
 
 /// What befalls these stations.

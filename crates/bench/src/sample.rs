@@ -53,6 +53,9 @@ pub struct FlowSample {
     pub name: String,
     /// When its warm-up ended.
     pub measured_from_ns: u64,
+    /// When the first message that was judged was due; none in files of older versions.
+    #[serde(default)]
+    pub first_due_ns: Option<u64>,
     /// Whether MSER-5 found the run too short, so that nothing was cut.
     pub warmup_too_short: bool,
     /// Messages handed to the service.
@@ -98,8 +101,9 @@ pub struct FlowSample {
     pub response: Distribution,
     /// User octets of the messages that arrived.
     pub delivered_octets: u64,
-    /// These octets in bits, over the time from when the first message was due to when the last
-    /// arrived.
+    /// User bits that arrived within the measured time, whenever they were due, over that time. The
+    /// time of a flow with a limited number of messages ends with the last arrival, and begins when
+    /// the first message was due, if that is within it.
     pub throughput_bits_per_second: Option<f64>,
     /// How long its connection took to open.
     pub setup_ns: Option<u64>,

@@ -63,6 +63,13 @@ pub struct Judged {
     pub more_runs: Option<u64>,
     /// What decided, or why nothing does, in words; empty where the interval says it all.
     pub because: &'static str,
+    /// Whether the flow starts at random in each run, so that runs may not have met the worst
+    /// alignment.
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    pub random_start: bool,
+    /// The longest that a message of the flow can take in theory, in nanoseconds, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bound_ns: Option<u64>,
 }
 
 /// Judges the requirements of every point by a report with bounds in it.
@@ -112,51 +119,82 @@ fn judge_flow(
         verdict: Verdict::Undecided,
         more_runs: None,
         because: "",
+        random_start: flow.random_start,
+        bound_ns: flow.bound_ns,
     };
-    let unit = |interval: Interval| (interval.low, interval.high);
-    match requirement.subject {
-        Subject::Miss => {
-            let Some(missed) = &flow.missed else {
-                judged.because = "the flow has no deadline, or no clock to tell it by";
-                return requirement.flow.is_some().then_some(judged);
-            };
-            let is_shown = flow.bound_ns.zip(flow.deadline_ns).is_some_and(|(b, d)| b <= d);
-            let holds = requirement.relation.is_upper()
-                && requirement.relation.holds(0.0, requirement.limit);
-            if is_shown && missed.events == 0 && holds {
-                judged.found = Some(0.0);
-                (judged.level, judged.because) = (1.0, "theory: the bound is within the deadline");
-                judged.verdict = Verdict::Pass;
-                return Some(judged);
-            }
-            share(&mut judged, requirement, missed, flow, "missed", point.replications);
-        }
+    let is_told = match requirement.subject {
+        Subject::Miss => miss(&mut judged, requirement, flow, point),
         Subject::Lost => {
-            share(&mut judged, requirement, &flow.lost, flow, "lost", point.replications);
+            share(&mut judged, requirement, &flow.lost, ShareOf { flow, name: "lost", point });
+            true
         }
-        Subject::Longest => longest(&mut judged, requirement, flow),
-        Subject::Mean(name) => {
-            let Some(found) = flow.quantity(name) else {
-                let is_told = pooled(&mut judged, requirement, flow, name, point.replications);
-                return (is_told || requirement.flow.is_some()).then_some(judged);
-            };
-            judged.found = Some(found.mean);
-            if let Some(estimate) = mean(&found.values, level) {
-                let ends = unit(estimate.interval());
-                decide(&mut judged, requirement, ends);
-                if judged.verdict == Verdict::Undecided {
-                    let apart = (requirement.limit - estimate.mean).abs();
-                    let times = (estimate.half_width / apart).powi(2);
-                    judged.more_runs = further(point.replications, times);
-                }
-            } else {
-                judged.because = "a single run has no interval";
-                judged.more_runs = Some(1);
-            }
+        Subject::Longest => {
+            longest(&mut judged, requirement, flow);
+            true
         }
-    }
-    Some(judged)
+        Subject::Mean(name) => quantity(&mut judged, requirement, flow, name, point),
+    };
+    (is_told || requirement.flow.is_some()).then_some(judged)
 }
+
+/// The share of missed deadlines; `false` for a flow without deadline.
+fn miss(
+    judged: &mut Judged,
+    requirement: &Requirement,
+    flow: &FlowReport,
+    point: &PointReport,
+) -> bool {
+    let Some(missed) = &flow.missed else {
+        judged.because = "the flow has no deadline, or no clock to tell it by";
+        return false;
+    };
+    let is_shown = flow.bound_ns.zip(flow.deadline_ns).is_some_and(|(b, d)| b <= d);
+    let holds =
+        requirement.relation.is_upper() && requirement.relation.holds(0.0, requirement.limit);
+    if is_shown && missed.events == 0 && holds {
+        judged.found = Some(0.0);
+        (judged.level, judged.because) = (1.0, "theory: the bound is within the deadline");
+        judged.verdict = Verdict::Pass;
+    } else {
+        share(judged, requirement, missed, ShareOf { flow, name: "missed", point });
+    }
+    true
+}
+
+/// A quantity of each run; `false` where the flow has none of this name.
+fn quantity(
+    judged: &mut Judged,
+    requirement: &Requirement,
+    flow: &FlowReport,
+    name: &str,
+    point: &PointReport,
+) -> bool {
+    let runs = point.replications;
+    let found = flow.quantity(name);
+    if point.deterministic {
+        judged.found = found.map(|found| found.mean);
+        judged.because = COPIES;
+        return found.is_some();
+    }
+    let Some(found) = found else { return pooled(judged, requirement, flow, name, runs) };
+    judged.found = Some(found.mean);
+    if let Some(estimate) = mean(&found.values, judged.level) {
+        let Interval { low, high } = estimate.interval();
+        decide(judged, requirement, (low, high));
+        if judged.verdict == Verdict::Undecided {
+            let apart = (requirement.limit - estimate.mean).abs();
+            let times = (estimate.half_width / apart).powi(2);
+            judged.more_runs = further(runs, times);
+        }
+    } else {
+        judged.because = "a single run has no interval";
+        judged.more_runs = Some(1);
+    }
+    true
+}
+
+/// Why copies of one run decide nothing.
+const COPIES: &str = "deterministic: one run, which samples nothing; let flows start at random";
 
 /// A quantile that single runs are too short to tell, of all runs together; whether there is one.
 fn pooled(
@@ -213,21 +251,31 @@ fn longest(judged: &mut Judged, requirement: &Requirement, flow: &FlowReport) {
     }
 }
 
+/// The quantity that tells a share of each run.
+#[derive(Clone, Copy)]
+struct ShareOf<'a> {
+    flow: &'a FlowReport,
+    name: &'static str,
+    point: &'a PointReport,
+}
+
 /// A share by the wider of two intervals.
 fn share(
     judged: &mut Judged,
     requirement: &Requirement,
     probability: &Probability,
-    flow: &FlowReport,
-    name: &str,
-    runs: u64,
+    ShareOf { flow, name, point }: ShareOf<'_>,
 ) {
-    let Probability { events, trials, .. } = *probability;
+    let (Probability { events, trials, .. }, runs) = (*probability, point.replications);
     if trials == 0 {
         judged.because = "no message was sent";
         return;
     }
     judged.found = Some(events as f64 / trials as f64);
+    if point.deterministic {
+        judged.because = COPIES;
+        return;
+    }
     let level = judged.level;
     let widened = |events: u64, trials: u64, times: f64| {
         let exact = proportion(events, trials, level).interval;

@@ -49,6 +49,7 @@ fn heading(point: &PointReport, place: usize, report: &Report) -> String {
 
 fn point_table(point: &PointReport, confidence: f64) -> Table {
     let mean = match point.replications {
+        _ if point.deterministic => "mean (deterministic: one run)".to_owned(),
         1 if point.flows.iter().any(|flow| flow.within.is_some()) => {
             format!("mean (n = 1; {} by batches)", level(confidence))
         }
@@ -64,7 +65,7 @@ fn point_table(point: &PointReport, confidence: f64) -> Table {
         ("max", Align::Right),
     ]);
     for flow in &point.flows {
-        rows(&mut table, flow, confidence, is_long(point));
+        rows(&mut table, flow, &Shown { confidence, is_brief: is_long(point), point });
         if flow.bound_ns.is_some() && !has_verdicts(point) {
             let empty = String::new;
             table.row([empty(), "bound".to_owned(), empty(), empty(), empty(), bound(flow)]);
@@ -108,6 +109,9 @@ fn verdicts(point: &PointReport, confidence: f64) -> Table {
                 let [low, high] = [low, high].map(|share| quantity::significant(share, 2));
                 let is_within = flow.bound_ns.is_some_and(|bound| bound <= deadline);
                 let (chance, verdict) = match events {
+                    0 if is_within && point.deterministic => ("one run".to_owned(), "always met"),
+                    0 if point.deterministic => ("one run".to_owned(), "met once"),
+                    _ if point.deterministic => ("one run".to_owned(), "missed"),
                     0 if is_within => (format!("at most {high}"), "always met"),
                     0 => (format!("at most {high}"), "met"),
                     _ => (format!("{low} to {high}"), "missed"),
@@ -140,7 +144,15 @@ fn bound(flow: &FlowReport) -> String {
     flow.bound_ns.map_or_else(|| "-".to_owned(), quantity::span)
 }
 
-fn rows(table: &mut Table, flow: &FlowReport, confidence: f64, is_brief: bool) {
+/// How the rows of a flow are shown.
+struct Shown<'a> {
+    confidence: f64,
+    is_brief: bool,
+    point: &'a PointReport,
+}
+
+fn rows(table: &mut Table, flow: &FlowReport, shown: &Shown<'_>) {
+    let share = |probability: &Probability| share(probability, shown);
     let mut name = flow.name.clone();
     let mut add = |what: &str, cells: [String; 4]| {
         let [mean, p50, p99, max] = cells;
@@ -152,18 +164,18 @@ fn rows(table: &mut Table, flow: &FlowReport, confidence: f64, is_brief: bool) {
         let names = ["response.mean", "response.max"];
         add("response", spans(flow, names, &flow.response_pooled));
     }
-    if is_brief {
+    if shown.is_brief {
         if flow.lost.events > 0 {
-            add("lost", alone(share(&flow.lost, confidence)));
+            add("lost", alone(share(&flow.lost)));
         }
         return;
     }
     if let Some(found) = flow.quantity("throughput") {
         add("throughput", alone(quantity::mean(found)));
     }
-    add("lost", alone(share(&flow.lost, confidence)));
+    add("lost", alone(share(&flow.lost)));
     if let Some(missed) = &flow.missed {
-        add("missed", alone(share(missed, confidence)));
+        add("missed", alone(share(missed)));
     }
 }
 
@@ -188,12 +200,39 @@ fn spans(flow: &FlowReport, [mean, max]: [&str; 2], pooled: &[PooledQuantile]) -
     ]
 }
 
-fn share(probability: &Probability, confidence: f64) -> String {
+fn share(probability: &Probability, shown: &Shown<'_>) -> String {
     let Probability { events, trials, .. } = *probability;
     if trials == 0 {
         return "none sent".to_owned();
     }
-    proportion(events, trials, confidence).to_string()
+    if shown.point.deterministic {
+        return format!("{events} of {trials} (deterministic: one run)");
+    }
+    proportion(events, trials, shown.confidence).to_string()
+}
+
+/// What the runs say, and do not say, of the worst alignment of the flows.
+fn starts(point: &PointReport) -> Vec<String> {
+    let mut notes = Vec::new();
+    if point.deterministic {
+        let runs = point.replications;
+        notes.push(format!(
+            "deterministic: {runs} runs are copies of one, since nothing in the scenario is random"
+        ));
+    }
+    let random = || point.flows.iter().filter(|flow| flow.random_start);
+    let judged = || random().filter(|flow| flow.deadline_ns.is_some());
+    if judged().next().is_some() {
+        let (all, bound) = (judged().count(), judged().filter(|f| f.bound_ns.is_some()).count());
+        let flows = if all == 1 { "flow starts" } else { "flows start" };
+        let theory = match bound {
+            0 => "no bound covers the worst alignment".to_owned(),
+            _ if bound == all => "their bounds cover the worst alignment".to_owned(),
+            _ => format!("bounds cover the worst alignment of {bound} of them"),
+        };
+        notes.push(format!("{all} {flows} at random in each run: {theory}"));
+    }
+    notes
 }
 
 /// What became of the logical ring of a token bus whose stations come and go.
@@ -218,6 +257,7 @@ fn notes(point: &PointReport) -> Vec<String> {
         let (some, all) = (point.incomplete, point.replications);
         notes.push(format!("{some} of {all} runs did not run to their end"));
     }
+    notes.extend(starts(point));
     notes.extend(ring(point));
     for flow in &point.flows {
         let name = &flow.name;

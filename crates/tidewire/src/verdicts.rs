@@ -38,7 +38,25 @@ pub(crate) fn tell(judged: &[Judged], report: &Report, output: &Output) -> io::R
     }
     let heading = if many { "requirements (number of the point, flow)" } else { "requirements" };
     output.line(format_args!("\n{heading}\n{table}"))?;
+    for note in random_starts(judged) {
+        output.line(format_args!("  note: {note}"))?;
+    }
     output.line(format_args!("verdict  {}", conclusion(judged, report)))
+}
+
+/// Deadlines that runs decided under random starts: what theory says of the worst alignment.
+fn random_starts(judged: &[Judged]) -> Vec<String> {
+    let by_runs = judged.iter().filter(|it| it.random_start && it.level < 1.0);
+    let mut notes: Vec<String> = by_runs
+        .filter(|it| it.requirement.starts_with("miss"))
+        .map(|it| {
+            let bound = it.bound_ns.map_or_else(|| "unknown".to_owned(), quantity::span);
+            let flow = &it.flow;
+            format!("{flow} starts at random in each run; longest in theory: {bound}")
+        })
+        .collect();
+    notes.dedup();
+    notes
 }
 
 /// All together, in one line; where it failed, where first.

@@ -141,8 +141,9 @@ struct Gathering {
     /// Delays, or responses, in the order of their arrival.
     batches: Batches,
     octets: u64,
+    /// What arrived within the measured time, whenever it was due.
+    within: Throughput,
     first_due: Option<Instant>,
-    last_arrival: Option<Instant>,
     setup: Option<Duration>,
     done: bool,
     over: bool,
@@ -179,8 +180,8 @@ impl Gathering {
             response: Histogram::new(),
             batches: Batches::new(),
             octets: 0,
+            within: Throughput::default(),
             first_due: None,
-            last_arrival: None,
             setup: None,
             done: false,
             over: false,
@@ -252,6 +253,15 @@ impl Gathering {
     }
 
     fn judge(&mut self, record: &Record) {
+        if let Event::Delivered { sequence, octets, .. } = record.event
+            && self.from <= record.at
+            && record.at < self.until
+        {
+            self.within.add(record.at, sequence, octets);
+        }
+        if let Event::Sent { planned, .. } = record.event {
+            self.within.begin(planned);
+        }
         let counts = |instant: Instant| self.from <= instant && instant < self.until;
         match record.event {
             // Messages are handed over in the order in which they were due.
@@ -306,7 +316,6 @@ impl Gathering {
             return;
         }
         self.octets += octets as u64;
-        self.last_arrival = Some(self.last_arrival.map_or(at, |last| last.max(at)));
         if self.clocks == Clocks::Separate {
             return;
         }
@@ -328,6 +337,23 @@ impl Gathering {
         self.held.is_none() && (self.passed || self.over) && arrived
     }
 
+    /// User bits per second. A saturated flow has a backlog: what arrives in the measured time was
+    /// due before, and what is due in it arrives later, so that messages count by their arrival.
+    fn throughput(&self) -> Option<f64> {
+        if self.clocks == Clocks::Separate {
+            return None;
+        }
+        let whole = (self.from, self.until);
+        let (from, until) = match (self.within.first_due, self.within.last_arrival) {
+            (Some(first), Some(last)) if self.watched.is_limited && self.over => {
+                (first.max(self.from), last)
+            }
+            _ => whole,
+        };
+        let (from, until) = if from < until { (from, until) } else { whole };
+        Some(self.within.octets as f64 * 8.0 / until.since(from).as_secs_f64())
+    }
+
     fn finish(mut self) -> FlowSample {
         self.end_warmup();
         let delivered = self.arrived.count;
@@ -339,14 +365,11 @@ impl Gathering {
             .deadline
             .filter(|_| timed)
             .map(|_| self.late + judged.saturating_sub(came));
-        let seconds = self
-            .first_due
-            .zip(self.last_arrival)
-            .map(|(first, last)| last.since(first).as_secs_f64())
-            .filter(|seconds| *seconds > 0.0 && self.clocks == Clocks::Shared);
+        let throughput = self.throughput();
         FlowSample {
             name: self.watched.name,
             measured_from_ns: self.from.as_nanos(),
+            first_due_ns: self.first_due.map(Instant::as_nanos),
             warmup_too_short: self.too_short,
             sent: self.sent,
             not_taken: self.not_taken,
@@ -367,7 +390,7 @@ impl Gathering {
             delay_from_sent: Distribution::from(&self.delay_from_sent),
             response: Distribution::from(&self.response),
             delivered_octets: self.octets,
-            throughput_bits_per_second: seconds.map(|seconds| self.octets as f64 * 8.0 / seconds),
+            throughput_bits_per_second: throughput,
             setup_ns: self.setup.map(nanos),
             done: self.done,
             end: self.end,
@@ -387,6 +410,29 @@ fn within(batches: &Batches) -> Option<Within> {
         level: found.level,
         batches: found.n,
     })
+}
+
+/// Messages that arrived within the measured time, each once.
+#[derive(Clone, Debug, Default)]
+struct Throughput {
+    arrived: Arrivals,
+    octets: u64,
+    /// When the first message of all was due, before the measured time or in it.
+    first_due: Option<Instant>,
+    last_arrival: Option<Instant>,
+}
+
+impl Throughput {
+    fn begin(&mut self, planned: Instant) {
+        self.first_due = Some(self.first_due.map_or(planned, |first| first.min(planned)));
+    }
+
+    fn add(&mut self, at: Instant, sequence: u32, octets: usize) {
+        if self.arrived.take(sequence) {
+            self.octets += octets as u64;
+            self.last_arrival = self.last_arrival.max(Some(at));
+        }
+    }
 }
 
 /// Which messages have arrived: a bit each for the latest million, so that memory is bounded. Older

@@ -7,7 +7,7 @@ use super::network::LONGEST_LIFETIME;
 use super::problem::{Problem, meant};
 use super::{
     Background, Flow, LLC_OCTETS, Medium, Pattern, Protocol, Scenario, Service, Share, Size, Span,
-    Subject, Transport, Warmup, feasible, members,
+    Start, Subject, Transport, Warmup, feasible, members,
 };
 use core::ops::Range;
 use sim::medium::{csma_cd, plca, switched, token_bus, token_ring};
@@ -167,9 +167,15 @@ impl Checker<'_, '_> {
         self.message(index, flow);
         self.above_zero(&path("messages"), flow.messages.unwrap_or(1));
         self.above_zero(&path("deadline"), flow.deadline.map_or(1, |span| nanos(span.0)));
-        if flow.start >= self.scenario.stop.after {
+        if flow.start.earliest() >= self.scenario.stop.after.0 {
             let message = format!("the run ends after {}", self.scenario.stop.after);
             self.error(&path("start"), message);
+        }
+        if flow.start == Start::Random && flow.pattern.period().is_none() {
+            let message = "a flow of this pattern has no period in which to start at random";
+            let problem = Problem::error(self.place(&path("start")), message);
+            self.problems
+                .push(problem.help("patterns with a period: cyclic, constant-rate-request"));
         }
         if self.scenario.messages_of(flow).is_some_and(|count| count > u64::from(u32::MAX)) {
             self.error(&path("pattern"), format!("more than {} messages", u32::MAX));
@@ -206,7 +212,7 @@ impl Checker<'_, '_> {
     fn fits_into_the_run(&mut self, index: usize, flow: &Flow, period: Span) {
         let after = self.scenario.stop.after;
         let Some(messages) = self.scenario.messages_of(flow) else { return };
-        let time = nanos(after.0).saturating_sub(nanos(flow.start.0));
+        let time = nanos(after.0).saturating_sub(nanos(flow.start.earliest()));
         let due = time.div_ceil(nanos(period.0).max(1));
         if due < messages {
             let path = format!("flow.{index}.messages");

@@ -117,10 +117,11 @@ pub(super) fn check(scenario: &Scenario, document: &Placed<'_>, problems: &mut V
         }
     }
     for (index, flow) in scenario.flows.iter().enumerate() {
-        let begins = scenario.begins(&flow.from, flow.start.0);
-        if flow.start < after && begins.is_none_or(|begins| begins >= after.0) {
+        let start = flow.start.earliest();
+        let begins = scenario.begins(&flow.from, start);
+        if start < after.0 && begins.is_none_or(|begins| begins >= after.0) {
             let place = place_of(document, &format!("flow.{index}.from"));
-            let message = format!("\"{}\" is away from {} to the end", flow.from, flow.start);
+            let message = format!("\"{}\" is away from {} to the end", flow.from, Span(start));
             problems.push(Problem::error(place, message));
         }
     }

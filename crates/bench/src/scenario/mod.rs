@@ -338,9 +338,10 @@ pub struct Flow {
     /// been due.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Span>,
-    /// When the first is due, or its connection is opened; at once if not given.
-    #[schemars(with = "Option<Span>")]
-    pub start: Span,
+    /// When the first is due, or its connection is opened. If not given, a cyclic flow starts at random
+    /// within its period, and any other flow at once.
+    #[schemars(with = "Option<String>")]
+    pub start: Start,
     /// Of messages: 0 (lowest) to 7; a station sends its most important message first. 0 if not
     /// given.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -376,6 +377,39 @@ impl Flow {
                 transmissions: u32::from(small(self.retries)) + 1,
                 timeout: self.timeout.map(|span| span.0),
             }),
+        }
+    }
+}
+
+/// When the first message of a flow is due, or its connection is opened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(into = "String")]
+pub enum Start {
+    /// At this time of the run.
+    At(Span),
+    /// At the start of the run, together with every other flow that says so: the critical instant.
+    Together,
+    /// At random, uniform in the period: each run draws its own.
+    Random,
+}
+
+impl Start {
+    /// The earliest time that it may be.
+    #[must_use]
+    pub const fn earliest(self) -> Duration {
+        match self {
+            Self::At(Span(span)) => span,
+            Self::Together | Self::Random => Duration::ZERO,
+        }
+    }
+}
+
+impl From<Start> for String {
+    fn from(start: Start) -> Self {
+        match start {
+            Start::At(span) => span.to_string(),
+            Start::Together => "together".to_owned(),
+            Start::Random => "random".to_owned(),
         }
     }
 }
@@ -429,6 +463,15 @@ pub enum Pattern {
 }
 
 impl Pattern {
+    /// The time from one message to the next, where it is fixed.
+    #[must_use]
+    pub const fn period(&self) -> Option<Duration> {
+        match self {
+            Self::Cyclic { period } | Self::ConstantRateRequest { period, .. } => Some(period.0),
+            Self::Poisson { .. } | Self::MaximumRateRequest { .. } | Self::Bulk { .. } => None,
+        }
+    }
+
     /// Whether each message is answered.
     #[must_use]
     pub const fn is_answered(&self) -> bool {
@@ -492,6 +535,12 @@ impl Scenario {
         let is_default = self.transport.nsdu == Transport::lan().nsdu;
         let nsdu_octets = if segments && is_default { most } else { most.min(params.nsdu_octets) };
         tp4::Params { nsdu_octets, ..params }
+    }
+
+    /// Whether the start of this flow is drawn anew for each run.
+    #[must_use]
+    pub fn starts_at_random(&self, flow: &str) -> bool {
+        self.flows.iter().any(|it| it.name == flow && it.start == Start::Random)
     }
 
     /// Whether any flow goes over the messaging service.

@@ -6,7 +6,7 @@ use super::quantity::{Rate, Share, Size, Span};
 use super::require;
 use super::{
     Background, Burst, Classes, DamageKind, Faults, Flow, Group, Maintenance, Medium, Network,
-    Pattern, ProfileName, RequestWithResponse, Scenario, Service, Station, Stop, Transport,
+    Pattern, ProfileName, RequestWithResponse, Scenario, Service, Start, Station, Stop, Transport,
     VERSION, Warmup,
 };
 use crate::profile;
@@ -401,13 +401,30 @@ impl Read for Flow {
             size: size?,
             messages,
             deadline,
-            start: start.unwrap_or(Span(Duration::ZERO)),
+            start: start.unwrap_or(match pattern? {
+                Pattern::Cyclic { .. } => Start::Random,
+                Pattern::Poisson { .. }
+                | Pattern::ConstantRateRequest { .. }
+                | Pattern::MaximumRateRequest { .. }
+                | Pattern::Bulk { .. } => Start::At(Span(Duration::ZERO)),
+            }),
             priority: priority.or(is_message.then_some(0)),
             acknowledged: acknowledged.or(is_message.then_some(false)),
             crc: crc.or(is_message.then_some(false)),
             retries: retries.or(is_message.then_some(again)),
             timeout,
         })
+    }
+}
+
+impl Read for Start {
+    fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
+        let written = String::read(value, problems)?;
+        if written.starts_with(|c: char| c.is_ascii_digit()) {
+            return Span::read(value, problems).map(Self::At);
+        }
+        let words = [("together", Self::Together), ("random", Self::Random)];
+        pick(&written, value.span(), "start", &words, problems)
     }
 }
 

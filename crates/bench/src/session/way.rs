@@ -188,6 +188,7 @@ to = "s-2"
 service = "datagram"
 pattern = { kind = "cyclic", period = "1 s" }
 size = "20 B"
+start = "together"
 [stations]
 count = 2
 prefix = "s"

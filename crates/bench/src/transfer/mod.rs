@@ -205,7 +205,7 @@ impl Setup {
             text += &format!(
                 "\n[[flow]]\nname = \"circuit-{circuit}\"\nfrom = \"station-1\"\n\
                  to = \"station-2\"\nservice = \"{service}\"\npattern = {{ {pattern} }}\n\
-                 size = \"{octets} B\"\nmessages = {}\n",
+                 size = \"{octets} B\"\nstart = \"together\"\nmessages = {}\n",
                 messages.div_ceil(circuits)
             );
         }

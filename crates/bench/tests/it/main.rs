@@ -16,6 +16,7 @@ mod response;
 mod runs;
 mod same_meter;
 mod texts;
+mod timed_token;
 mod verdicts;
 mod veth;
 

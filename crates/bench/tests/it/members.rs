@@ -18,7 +18,7 @@ fn text(medium: &str, of_b: &str) -> String {
         "version = 1\ntitle = \"t\"\nreplications = 1\nstop = {{ after = \"1 s\" }}\n\
          medium = {medium}\n[[station]]\nname = \"a\"\n[[station]]\nname = \"b\"\n{of_b}\n\
          [[station]]\nname = \"c\"\n[[flow]]\nname = \"status\"\nfrom = \"b\"\nto = \"a\"\n\
-         service = \"datagram\"\npattern = {{ kind = \"cyclic\", period = \"10 ms\" }}\n\
+         service = \"datagram\"\npattern = {{ kind = \"cyclic\", period = \"10 ms\" }}\nstart = \"together\"\n\
          size = \"100 B\"\ndeadline = \"5 ms\"\n"
     )
 }

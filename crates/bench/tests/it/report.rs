@@ -15,6 +15,8 @@ fn samples(means: &[f64]) -> Vec<Sample> {
         let mut sample = template.clone();
         sample.replication = replication as u64;
         sample.flows[0].delay.mean_ns = Some(*mean);
+        // Runs of their own: each drew its start.
+        sample.flows[0].first_due_ns = Some(replication as u64);
         sample
     };
     means.iter().enumerate().map(sample).collect()

@@ -8,8 +8,13 @@ use core::cell::Cell;
 use core::ops::ControlFlow;
 use core::sync::atomic::AtomicBool;
 
+/// The quiet wire with its first message due at 0.
+fn at_once() -> String {
+    QUIET.replace("deadline =", "start = \"together\"\ndeadline =")
+}
+
 fn only_flow(settings: &[(&str, &str)]) -> FlowSample {
-    let study = study(QUIET, settings);
+    let study = study(&at_once(), settings);
     let mut sample = run(&study.points[0], "hash", 0).unwrap();
     assert_eq!(sample.flows.len(), 1);
     sample.flows.remove(0)
@@ -26,8 +31,8 @@ fn a_datagram_takes_its_bits_and_the_way() {
     assert_eq!((flow.delay.min_ns, flow.delay.max_ns), (Some(188_200), Some(188_200)));
     // Due at 0, 20, ..., 980 ms.
     assert_eq!((flow.sent, flow.delivered, flow.lost, flow.missed), (50, 50, 0, Some(0)));
-    // 50 x 200 octets from 0 to 980.1882 ms.
-    let expected = 50.0 * 1_600.0 / 0.980_188_2;
+    // 50 x 200 octets in the second that is measured.
+    let expected = 50.0 * 1_600.0;
     assert!((flow.throughput_bits_per_second.unwrap() / expected - 1.0).abs() < 1e-12);
 }
 
@@ -59,7 +64,7 @@ fn a_datagram_on_a_ring_waits_for_the_token_and_takes_its_bits() {
     // 6 us, and 20 ms later it is there again after 3,007 rounds: at 20,006 us.
     let medium = |text: &str| {
         let ideal = "kind = \"ideal\", rate = \"10 Mbit/s\", delay = \"5 us\"";
-        study(&QUIET.replace(ideal, text), &[])
+        study(&at_once().replace(ideal, text), &[])
     };
     let ring = medium("kind = \"token-ring\", rate = \"4 Mbit/s\", length = \"0 m\"");
     let sample = run(&ring.points[0], "hash", 0).unwrap();
@@ -83,7 +88,7 @@ fn on_a_token_bus_a_datagram_waits_for_the_token_and_takes_its_bits() {
     // It leaves the second station at 0, and 8 (3 + 200 + 22) bits take 180 us.
     let ideal = "kind = \"ideal\", rate = \"10 Mbit/s\", delay = \"5 us\"";
     let bus = "kind = \"token-bus\", rate = \"10 Mbit/s\", length = \"0 m\"";
-    let study_of = |bus: &str| study(&QUIET.replace(ideal, bus), &[]);
+    let study_of = |bus: &str| study(&at_once().replace(ideal, bus), &[]);
     let sample = run(&study_of(bus).points[0], "hash", 0).unwrap();
     let flow = &sample.flows[0];
     assert_eq!((flow.sent, flow.delivered, flow.missed), (50, 50, Some(0)));
@@ -206,7 +211,7 @@ fn breaking_off_makes_no_further_samples() {
 
 #[test]
 fn an_interrupted_run_says_so_and_keeps_what_it_has() {
-    let study = study(QUIET, &[]);
+    let study = study(&at_once(), &[]);
     let asked = Cell::new(0);
     let mut frames = 0;
     let is_interrupted = || {
@@ -226,7 +231,7 @@ fn a_run_is_the_same_whether_or_not_anybody_looks_at_what_passes() {
     for kind in ["csma-cd", "token-bus"] {
         let bus = format!("{{ kind = \"{kind}\", rate = \"10 Mbit/s\", length = \"100 m\" }}");
         let ideal = "{ kind = \"ideal\", rate = \"10 Mbit/s\", delay = \"5 us\" }";
-        let study = study(&QUIET.replace(ideal, &bus), &[]);
+        let study = study(&at_once().replace(ideal, &bus), &[]);
         let (mut frames, is_interrupted) = (0, || false);
         let mut watch = Watch { tap: Some(&mut |_| frames += 1), is_interrupted: &is_interrupted };
         let observed = run_watched(&study.points[0], "hash", 0, &mut watch).unwrap();
@@ -253,7 +258,7 @@ fn the_short_scenario_runs_clean() {
 fn a_station_on_a_machine_is_later_by_what_the_machine_takes() {
     let delay = |settings: &[(&str, &str)]| {
         let settings = [settings, &[("stop.after", "200 ms")]].concat();
-        let sample = run(&study(QUIET, &settings).points[0], "", 0).unwrap();
+        let sample = run(&study(&at_once(), &settings).points[0], "", 0).unwrap();
         let delay = sample.flows[0].delay.mean_ns.unwrap();
         (delay / 1e6, sample.counts.get("machines.processor-ns").copied())
     };
@@ -274,4 +279,46 @@ fn a_machine_that_is_not_known_is_answered_with_those_that_are() {
     assert!(error.contains("unknown profile \"pc-pronett\""), "{error}");
     assert!(error.contains("expected one of \"ideal\", \"pc-pronet\", \"at-pronet\""), "{error}");
     assert!(error.contains("did you mean \"pc-pronet\"?"), "{error}");
+}
+
+/// A station offers 163.84 kbit/s to a wire of 100 kbit/s. What arrives in the second that is measured
+/// is what the wire carries: 80 octets of 109 and a gap of 12, 66,115 bit/s.
+#[test]
+fn a_saturated_flow_has_the_throughput_of_its_wire() {
+    let text = QUIET
+        .replace("rate = \"10 Mbit/s\"", "rate = \"100 kbit/s\"")
+        .replace("period = \"20 ms\"", "period = \"4 ms\"")
+        .replace("size = \"200 B\"", "size = \"80 B\"");
+    let throughput = |warmup: &str| {
+        let settings = [("stop.after", "10 s"), ("stop.warmup", warmup)];
+        let sample = run(&study(&text, &settings).points[0], "", 0).unwrap();
+        sample.flows[0].throughput_bits_per_second.unwrap()
+    };
+    let carried = 100e3 * 80.0 / 121.0;
+    for warmup in ["none", "1 s", "9 s"] {
+        let found = throughput(warmup);
+        assert!((found / carried - 1.0).abs() < 0.01, "{warmup}: {found}, not {carried}");
+    }
+}
+
+#[test]
+fn a_flow_of_which_nothing_arrives_has_no_throughput_and_not_null() {
+    let study = study(QUIET, &[("faults.loss", "100 %")]);
+    let sample = run(&study.points[0], "", 0).unwrap();
+    assert_eq!(sample.flows[0].throughput_bits_per_second, Some(0.0));
+}
+
+#[test]
+fn cyclic_flows_start_at_random_and_together_where_they_say_so() {
+    let firsts = |text: &str| -> Vec<u64> {
+        let study = study(text, &[]);
+        let first =
+            |replication| run(&study.points[0], "", replication).unwrap().flows[0].first_due_ns;
+        (0..20).map(|replication| first(replication).unwrap()).collect()
+    };
+    let random = firsts(QUIET);
+    assert!(random.iter().all(|first| *first < 20_000_000), "within the period: {random:?}");
+    // 20 uniform draws from 20 ms: the least and the greatest of them lie in the outer quarters.
+    assert!(random.iter().min() < Some(&5_000_000) && random.iter().max() > Some(&15_000_000));
+    assert_eq!(firsts(&at_once()), [0; 20]);
 }

@@ -4,7 +4,7 @@ use crate::{QUIET, study};
 use bench::analysis::analyse;
 use bench::run::{Ended, Goal, Made, Plan, run_all, run_until};
 use bench::sample::Sample;
-use bench::scenario::{Study, load};
+use bench::scenario::{Start, Study, load};
 use bench::verdict::{Judged, Verdict, judge, level_of_look, worst};
 use core::ops::ControlFlow;
 use core::sync::atomic::AtomicBool;
@@ -174,4 +174,19 @@ fn points_go_on_one_by_one_until_their_means_are_precise() {
         until(&study, goal, 2, &Made::new()).1.imprecise.into_iter().collect::<Vec<_>>(),
         [1]
     );
+}
+
+/// Ten copies of one run: no interval, no verdict, and no number of runs that would decide.
+#[test]
+fn copies_of_one_run_decide_nothing() {
+    let judge_with = |start| {
+        let mut study = on_bus("miss(status) < 1 %");
+        study.points[0].scenario.flows[0].start = start;
+        let report = analyse(&samples(&study, 2), 0.95).with_bounds(&study.points);
+        let judged = judge(&report, &study.points);
+        (report.points[0].deterministic, judged[0].verdict, judged[0].more_runs)
+    };
+    assert_eq!(judge_with(Start::Together), (true, Verdict::Undecided, None));
+    // The same with starts of their own are ten runs: none of 500 is at most 0.0074.
+    assert_eq!(judge_with(Start::Random), (false, Verdict::Pass, None));
 }

@@ -126,7 +126,7 @@ fn single(measure: &Measure) -> anyhow::Result<Chosen> {
          transport = {{ t1 = \"{t1}\" }}\n\n\
          [[station]]\nname = \"here\"\n\n[[station]]\nname = \"there\"\n\n\
          [[flow]]\nname = \"load\"\nfrom = \"here\"\nto = \"there\"\nservice = \"{service}\"\n\
-         pattern = {{ {pattern} }}\nsize = \"{size} B\"\n{messages}"
+         pattern = {{ {pattern} }}\nsize = \"{size} B\"\nstart = \"together\"\n{messages}"
     );
     let mut study = scenario::load(&text, "the command line")
         .map_err(|error| Failure::usage(format!("the load cannot be:\n{error}")))?;

@@ -459,7 +459,7 @@ fn defaults_are_those_of_the_documents() {
             size: Size(200),
             messages: None,
             deadline: None,
-            start: Span(Duration::ZERO),
+            start: super::super::Start::Random,
             priority: None,
             acknowledged: None,
             crc: None,
