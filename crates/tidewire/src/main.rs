@@ -13,6 +13,7 @@ mod interrupt;
 mod listener;
 mod metrics;
 mod output;
+mod output_file;
 mod paragraph;
 mod patient;
 mod permission;

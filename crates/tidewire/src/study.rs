@@ -3,6 +3,7 @@
 use crate::args::RunOptions;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
+use crate::output_file::Inputs;
 use bench::folder;
 use bench::scenario::{self, Scenario, Study, meant};
 use bench::scenarios;
@@ -17,6 +18,8 @@ pub(crate) struct Chosen {
     pub(crate) name: String,
     /// The points to run.
     pub(crate) study: Study,
+    /// The file that it was read from, if it was.
+    pub(crate) inputs: Inputs,
 }
 
 impl Chosen {
@@ -62,7 +65,7 @@ pub(crate) fn choose(which: &str, run: &RunOptions, output: &Output) -> anyhow::
         scenario.seed = run.seed.unwrap_or(scenario.seed);
         scenario.replications = run.runs.unwrap_or(scenario.replications);
     }
-    Ok(Chosen { name, study })
+    Ok(Chosen { name, study, inputs: Inputs::of([path]) })
 }
 
 /// The names of the scenarios that come with the program, the likely one first.

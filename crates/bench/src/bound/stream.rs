@@ -104,7 +104,7 @@ impl Streams {
 fn rank_at_mac(stream: &Stream, host: &HostParams, medium: &Medium) -> Option<u8> {
     let has_classes = matches!(medium, Medium::TokenBus { classes: Some(_), .. });
     let is_ranked = host.messaging.is_some() && host.framing.carries_priority();
-    is_ranked.then(|| if has_classes { stream.priority / 2 } else { stream.priority })
+    is_ranked.then_some(if has_classes { stream.priority / 2 } else { stream.priority })
 }
 
 /// The most messages of a period that are due in a span, both ends included.

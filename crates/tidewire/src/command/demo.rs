@@ -3,6 +3,7 @@
 use crate::args::{Demo, RunOptions};
 use crate::exit::Exit;
 use crate::output::Output;
+use crate::output_file::Inputs;
 use crate::quantity;
 use crate::runs::{LEVEL, keep};
 use crate::study::{self, Chosen};
@@ -54,7 +55,11 @@ pub(crate) fn run(demo: &Demo, output: &Output) -> anyhow::Result<Exit> {
     tell(&mut steps, "compare", step, output)?;
     if !demo.no_save {
         for (name, samples) in [("measured", measured), ("predicted", predicted)] {
-            let chosen = Chosen { name: format!("demo-{name}"), study: both.study.clone() };
+            let chosen = Chosen {
+                name: format!("demo-{name}"),
+                study: both.study.clone(),
+                inputs: Inputs::default(),
+            };
             let error = interrupt::requested().then(|| "interrupted".to_owned());
             let folder = keep(&chosen, &options, &samples, error)?;
             let found = folder.map_or_else(String::new, |folder| folder.display().to_string());

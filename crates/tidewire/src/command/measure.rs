@@ -3,6 +3,7 @@
 use crate::args::{Load, Measure, PortOptions};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
+use crate::output_file::Inputs;
 use crate::runs::{Findings, Recording};
 use crate::study::{self, Chosen};
 use crate::{interrupt, quantity, way};
@@ -30,6 +31,9 @@ pub(crate) fn run(measure: &Measure, output: &Output) -> anyhow::Result<Exit> {
     if chosen.study.points.iter().any(|point| point.scenario.has_changes()) {
         let message = "stations that enter, leave or fail are simulated only";
         return Err(Failure::usage(message).with_fix("tidewire predict").into());
+    }
+    if let Some(path) = &measure.port.capture {
+        chosen.inputs.refuse("--capture", path)?;
     }
     let stop = interrupt::install()?;
     let against = against(measure)?;
@@ -134,7 +138,7 @@ fn single(measure: &Measure) -> anyhow::Result<Chosen> {
         point.scenario.seed = measure.run.seed.unwrap_or(point.scenario.seed);
         point.scenario.replications = measure.run.runs.unwrap_or(1);
     }
-    Ok(Chosen { name: format!("measure-{name}"), study })
+    Ok(Chosen { name: format!("measure-{name}"), study, inputs: Inputs::default() })
 }
 
 /// Whom a measurement is made against, and over what.

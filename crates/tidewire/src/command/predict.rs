@@ -5,6 +5,7 @@ mod again;
 use crate::args::Predict;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
+use crate::output_file::{self, Created, Placing};
 use crate::runs::{Findings, LEVEL, Outcome, Recording};
 use crate::study::{self, Chosen};
 use crate::{differences, figure, host, interrupt, plot, quantity, sweep};
@@ -14,7 +15,7 @@ use bench::sample::Sample;
 use bench::scenario::{Share, Study};
 use core::ops::ControlFlow;
 use indicatif::{ProgressBar, ProgressStyle};
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, BufWriter, IsTerminal as _};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,6 +37,7 @@ pub(crate) fn run(options: &Predict, output: &Output) -> anyhow::Result<Exit> {
     }
     prepare(options)?;
     if let Some(path) = &options.capture {
+        chosen.inputs.refuse("--capture", path)?;
         capture(&chosen.study, path, stop)?;
     }
     let recording = Recording::begin(&chosen, &options.run, output)?;
@@ -253,8 +255,9 @@ pub(super) fn bar(runs: u64) -> ProgressBar {
 fn capture(study: &Study, path: &Path, stop: &AtomicBool) -> anyhow::Result<()> {
     let Some(point) = study.points.first() else { return Ok(()) };
     let cannot = || format!("cannot write {}", path.display());
-    let mut writer = Writer::new(BufWriter::new(File::create(path).with_context(cannot)?))
-        .with_context(cannot)?;
+    let Created { file, pending: _pending } =
+        output_file::create(path, Placing::AtTheEnd).with_context(cannot)?;
+    let mut writer = Writer::new(BufWriter::new(file)).with_context(cannot)?;
     let interface = writer.interface(Link::Ethernet, "simulated").with_context(cannot)?;
     let mut written: io::Result<()> = Ok(());
     let mut tap = run::tap(&point.scenario.medium);

@@ -13,8 +13,8 @@ mod svg;
 mod table;
 
 use crate::exit::Failure;
+use crate::output_file;
 use scene::Scene;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A figure of points and lines over one pair of axes.
@@ -100,7 +100,8 @@ pub(crate) fn table_path(path: &Path) -> PathBuf {
 pub(crate) fn write(figure: &Figure, path: &Path) -> Result<(), Failure> {
     check(path)?;
     let save = |path: &Path, text: String| {
-        fs::write(path, text).map_err(|error| Failure::cannot_write(path, &error))
+        output_file::write(path, text.as_bytes())
+            .map_err(|error| Failure::cannot_write(path, &error))
     };
     save(path, svg::draw(&Scene::of(figure)))?;
     save(&table_path(path), table::of(figure))
@@ -125,6 +126,7 @@ pub(crate) fn check(path: &Path) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     /// Two measured points with their fit, and a formula.
     pub(super) fn example() -> Figure {

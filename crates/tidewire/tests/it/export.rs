@@ -359,6 +359,6 @@ fn an_annotated_capture_never_takes_the_place_of_what_is_read() {
     fs::write(folder.path().join("a.pcap"), &octets).unwrap();
     let output = run_in(folder.path(), &["watch", "-r", "a.pcap", "--annotate", "./a.pcap"]);
     check_code(&output, 2);
-    assert!(stderr(&output).contains("that is what is being read"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("is also read"), "{}", stderr(&output));
     assert!(fs::read(folder.path().join("a.pcap")).unwrap() == octets);
 }

@@ -22,6 +22,7 @@ mod layers;
 mod long_segments;
 mod metrics;
 mod monitor;
+mod outputs;
 mod peers;
 mod predict;
 mod relay;

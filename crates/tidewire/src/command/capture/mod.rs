@@ -8,6 +8,7 @@ use crate::exit::{Exit, Failure};
 use crate::interrupt::{self, LOOK_UP};
 use crate::listener::{Listener, Times, Wanted};
 use crate::output::Output;
+use crate::output_file::{Inputs, Placing};
 use crate::patient::PATIENCE;
 use crate::quantity;
 use crate::stream::Collection;
@@ -18,7 +19,7 @@ use live::clock;
 use serde::Serialize;
 use std::io::{self, IsTerminal as _};
 use std::path::Path;
-use store::{Rotation, Store};
+use store::{Rotation, Store, Target};
 use wire::capture::{Record, SNAP_OCTETS, Statistics};
 use wire::dissect::Stripper;
 use wire::filter::Filter;
@@ -130,7 +131,10 @@ pub(crate) fn run(options: &Capture, output: &Output) -> anyhow::Result<Exit> {
         }
     };
     interrupt::install()?;
-    let store = Store::begin(&options.write, rotation)
+    let inputs = Inputs::of(&options.source.read);
+    inputs.refuse("--write", &options.write)?;
+    let target = Target { inputs, placing: Placing::of_source(options.source.interface.is_some()) };
+    let store = Store::begin(&options.write, rotation, target)
         .map_err(|error| cannot_write(&options.write, &error))?;
     let mut passage = Passage {
         store,

@@ -3,6 +3,7 @@
 //! Blocks are gathered and written whole, so that what a full disk leaves behind is a capture that
 //! can be read to its end.
 
+use crate::output_file::{self, Created, Inputs, Pending, Placing};
 use crate::patient::Patient;
 use core::mem;
 use std::collections::VecDeque;
@@ -52,11 +53,21 @@ pub(in crate::command) struct Written {
     pub(in crate::command) lost: u64,
 }
 
+/// How files are made.
+#[derive(Clone, Default, Debug)]
+pub(in crate::command) struct Target {
+    /// Files that are read, none of which is written to.
+    pub(in crate::command) inputs: Inputs,
+    pub(in crate::command) placing: Placing,
+}
+
 /// A capture under way.
 pub(in crate::command) struct Store {
     path: PathBuf,
     rotation: Option<Rotation>,
     out: Out,
+    pending: Option<Pending>,
+    target: Target,
     writer: Writer<Vec<u8>>,
     interfaces: Vec<Described>,
     written: Written,
@@ -68,13 +79,22 @@ pub(in crate::command) struct Store {
 
 impl Store {
     /// Begins at this place; `-` is standard output.
-    pub(in crate::command) fn begin(path: &Path, rotation: Option<Rotation>) -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// Where the file cannot be made, or is one that is read.
+    pub(in crate::command) fn begin(
+        path: &Path,
+        rotation: Option<Rotation>,
+        target: Target,
+    ) -> io::Result<Self> {
         let writer = Writer::new(Vec::new())?;
         let (path, names) = (path.to_owned(), VecDeque::new());
         let mut store = Self {
             path,
             rotation,
             out: Out::Standard(Patient::new(io::stdout())),
+            pending: None,
+            target,
             writer,
             interfaces: Vec::new(),
             written: Written { files: 1, ..Written::default() },
@@ -83,9 +103,21 @@ impl Store {
             names,
         };
         if store.path.as_os_str() != "-" {
-            store.out = Out::File(Patient::file(File::create(store.name())?));
+            store.open()?;
         }
         Ok(store)
+    }
+
+    /// Begins the next file.
+    fn open(&mut self) -> io::Result<()> {
+        let name = self.name();
+        if self.target.inputs.has(&name) {
+            return Err(io::Error::other("it is a capture that is read"));
+        }
+        let Created { file, pending } = output_file::create(&name, self.target.placing)?;
+        self.out = Out::File(Patient::file(file));
+        self.pending = Some(pending);
+        Ok(())
     }
 
     /// The name of the file under way.
@@ -199,7 +231,7 @@ impl Store {
     fn rotate(&mut self) -> io::Result<()> {
         self.flush()?;
         self.written.files += 1;
-        self.out = Out::File(Patient::file(File::create(self.name())?));
+        self.open()?;
         self.in_file = 0;
         self.writer = Writer::new(Vec::new())?;
         for Described { link, name, snap_octets, comment } in &self.interfaces {

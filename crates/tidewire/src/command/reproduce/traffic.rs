@@ -2,9 +2,9 @@
 
 use crate::args::TapPlace;
 use crate::exit::Failure;
+use crate::output_file::{self, Created, Placing};
 use bench::reproduce::Paper;
 use bench::reproduce::nbsir_85_3104::{PAPER, origin, trace};
-use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::Path;
 use wire::dissect::Link;
@@ -22,7 +22,8 @@ pub(super) fn write(paper: &Paper, tap: TapPlace, path: &Path) -> Result<(), Fai
 }
 
 fn write_trace(tap: TapPlace, path: &Path) -> io::Result<()> {
-    let mut writer = Writer::new(BufWriter::new(File::create(path)?))?;
+    let Created { file, pending: _pending } = output_file::create(path, Placing::AtTheEnd)?;
+    let mut writer = Writer::new(BufWriter::new(file))?;
     let (link, name) = match tap {
         TapPlace::Lan => (Link::Ethernet, "NCC 1984"),
         TapPlace::TestCentre => (Link::Other(EXPORTED), "test centre"),

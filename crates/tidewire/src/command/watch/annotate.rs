@@ -2,12 +2,11 @@
 
 use super::remarks;
 use crate::command::capture::comment;
-use crate::command::capture::store::Store;
+use crate::command::capture::store::{Store, Target};
 use crate::exit::Failure;
 use crate::output::Output;
 use meter::Remarks;
 use meter::oddity::Class;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 pub(super) use wire::capture::Record as Frame;
@@ -27,8 +26,8 @@ pub(super) fn fault(frame: &Frame<'_>, seen: &Remarks) -> Option<Malformed> {
 /// What is written, and of what.
 pub(super) struct Wanted<'a> {
     pub(super) path: &'a Path,
-    /// The captures that are read.
-    pub(super) read: &'a [PathBuf],
+    /// The files that are read, and when the capture is to be found under its name.
+    pub(super) target: Target,
     /// What is cut off frames of a live port, and what is said of that; captures are written as they
     /// were read.
     pub(super) cut: Option<Cut>,
@@ -80,21 +79,14 @@ pub(super) struct Annotated {
 impl Annotated {
     /// Makes the file, in place of an older one but never of one that is read.
     pub(super) fn new(wanted: Wanted<'_>, output: &Output) -> Result<Self, Failure> {
-        let Wanted { path, read, cut } = wanted;
+        let Wanted { path, target, cut } = wanted;
         if path.as_os_str() == "-" {
             let failure = Failure::usage("--annotate -: measures go to standard output");
             return Err(failure.with_fix("--annotate FILE"));
         }
-        let is_source = read.iter().any(|read| {
-            let whole = |path: &Path| fs::canonicalize(path).ok();
-            whole(read).is_some_and(|read| whole(path) == Some(read))
-        });
-        if is_source {
-            let path = path.display();
-            return Err(Failure::usage(format!("--annotate {path}: that is what is being read")));
-        }
-        let store =
-            Store::begin(path, None).map_err(|error| Failure::cannot_write(path, &error))?;
+        target.inputs.refuse("--annotate", path)?;
+        let store = Store::begin(path, None, target)
+            .map_err(|error| Failure::cannot_write(path, &error))?;
         let (path, latest, output) = (path.to_owned(), Instant::ZERO, *output);
         let (interfaces, earlier, failure) = (0, 0, None);
         Ok(Self { path, store, cut, interfaces, earlier, latest, failure, output })

@@ -2,13 +2,14 @@
 
 use super::annotate::{Frame, fault};
 use super::whole_lines::WholeLines;
+use crate::command::capture::store::Target;
 use crate::exit::Failure;
 use crate::output::Output;
+use crate::output_file::{self, Created, Pending};
 use meter::Remarks;
 use meter::oddity::Class;
 use meter::sight::{Between, Ending, Order, Sight, Step, Tpdu};
 use serde::Serialize;
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use wire::dissect::{NoNsdu, levels};
@@ -42,6 +43,8 @@ type Note = (&'static str, Option<&'static str>, Option<u64>);
 pub(super) struct Events {
     path: PathBuf,
     out: WholeLines,
+    /// Gives the file its name at the end.
+    _pending: Pending,
     output: Output,
     frames: u64,
     /// Events that nobody read after an interrupt.
@@ -52,11 +55,13 @@ pub(super) struct Events {
 
 impl Events {
     /// Makes the file, in place of an older one.
-    pub(super) fn new(path: &Path, output: &Output) -> Result<Self, Failure> {
-        let file = File::create(path).map_err(|error| Failure::cannot_write(path, &error))?;
+    pub(super) fn new(path: &Path, target: &Target, output: &Output) -> Result<Self, Failure> {
+        target.inputs.refuse("--events", path)?;
+        let Created { file, pending } = output_file::create(path, target.placing)
+            .map_err(|error| Failure::cannot_write(path, &error))?;
         let (path, output) = (path.to_owned(), *output);
         let (out, failure) = (WholeLines::new(file), None);
-        Ok(Self { path, out, output, frames: 0, unread: 0, failure })
+        Ok(Self { path, out, _pending: pending, output, frames: 0, unread: 0, failure })
     }
 
     /// Writes what is of note in a frame.

@@ -4,6 +4,7 @@ use super::annotate::{Annotated, Cut, Frame, Wanted};
 use super::events::Events;
 use crate::anonymize::{Key, Renamed, rename};
 use crate::args::Watch;
+use crate::command::capture::store::Target;
 use crate::exit::Failure;
 use crate::output::Output;
 use crate::stream::Recorder;
@@ -28,17 +29,18 @@ impl Frames {
     ///
     /// # Errors
     /// Files that cannot be made.
-    pub(super) fn new(watch: &Watch, output: &Output) -> Result<Self, Failure> {
+    pub(super) fn new(watch: &Watch, target: &Target, output: &Output) -> Result<Self, Failure> {
         let export = &watch.export;
         let wanting = Self::wanting(watch.source.filter.clone());
         let said = (!export.anonymize).then(|| wanting.wanted());
         let is_live = watch.source.interface.is_some();
         let annotated = export.annotate.as_deref().map(|path| {
             let cut = is_live.then(|| Cut::of(said.as_ref(), export.full));
-            Annotated::new(Wanted { path, read: &watch.source.read, cut }, output)
+            Annotated::new(Wanted { path, target: target.clone(), cut }, output)
         });
         let annotated = annotated.transpose()?;
-        let events = export.events.as_deref().map(|path| Events::new(path, output)).transpose()?;
+        let events =
+            export.events.as_deref().map(|path| Events::new(path, target, output)).transpose()?;
         let key = || Key::open(export.anonymize_key.as_deref());
         let names = export.anonymize.then(key).transpose()?;
         Ok(Self { names, annotated, events, ..wanting })

@@ -15,12 +15,14 @@ mod transit;
 mod whole_lines;
 
 use super::capture::DATA_IS_KEPT;
+use super::capture::store::Target;
 use super::measuring::{Beside, Measuring, Teller, conclude};
 use crate::args::source::FrameSource;
 use crate::args::{Screen, Watch};
 use crate::exit::{Exit, Failure};
 use crate::metrics::Exporter;
 use crate::output::Output;
+use crate::output_file::{Inputs, Placing};
 use crate::{interrupt, quantity};
 use bench::scenario::Span;
 use meter::Settings;
@@ -31,6 +33,21 @@ pub(super) use require::Requirements;
 
 pub(super) use file::{Captures, is_stream, name as name_of, open, open_as};
 use live_port::Port;
+
+/// How files are made: none of them is one that is read, or another output.
+fn target(watch: &Watch) -> Result<Target, Failure> {
+    let read = watch.source.read.iter().chain(&watch.far).chain(&watch.export.anonymize_key);
+    let inputs = Inputs::of(read);
+    let placing = Placing::of_source(watch.source.interface.is_some());
+    let outputs = (&watch.export.annotate, &watch.export.events);
+    if let (Some(annotate), Some(events)) = outputs
+        && annotate == events
+    {
+        let message = format!("--annotate and --events both write {}", events.display());
+        return Err(Failure::usage(message).with_fix("a file for each"));
+    }
+    Ok(Target { inputs, placing })
+}
 
 pub(crate) fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
     let listen = listen(&watch.source)?;
@@ -45,9 +62,10 @@ pub(crate) fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
     }
     let mut measuring = Measuring::of(&watch.measuring)?;
     interrupt::install()?;
+    let target = target(watch)?;
     let beside = Beside {
         exporter: exporter(watch, &measuring.settings, output)?,
-        export: Export::new(&watch.export, &measuring.settings, output)?,
+        export: Export::new(&watch.export, &measuring.settings, target.clone(), output)?,
         requirements: Requirements::new(&watch.export.require),
     };
     if !output.json {
@@ -57,7 +75,7 @@ pub(crate) fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
     let head = measuring.head(source(watch));
     let mut teller = Teller::begin(output, head, measuring.only.clone(), beside)?;
     let mut recorder = measuring.recorder();
-    let mut frames = Frames::new(watch, output)?;
+    let mut frames = Frames::new(watch, &target, output)?;
     if watch.export.full {
         output.remark(DATA_IS_KEPT);
     }

@@ -10,8 +10,10 @@ mod zeek;
 
 use super::whole_lines::WholeLines;
 use crate::args::export::Export as Options;
+use crate::command::capture::store::Target as Files;
 use crate::exit::Failure;
 use crate::output::Output;
+use crate::output_file::{self, Created, Pending};
 #[cfg(feature = "parquet")]
 use columnar::Columnar;
 use comma::Comma;
@@ -47,12 +49,16 @@ struct Target {
     sheet: Box<dyn Sheet>,
     /// Whether it cannot be written any more.
     is_over: bool,
+    /// Gives the file its name at the end.
+    _pending: Pending,
 }
 
 /// The files that are being written.
 #[derive(Default)]
 pub(in crate::command) struct Export {
     targets: Vec<Target>,
+    /// How files are made.
+    files: Files,
     is_open: bool,
     /// Where it is said which file cannot be written.
     output: Option<Output>,
@@ -68,9 +74,10 @@ impl Export {
     pub(in crate::command) fn new(
         options: &Options,
         settings: &Settings,
+        files: Files,
         output: &Output,
     ) -> Result<Self, Failure> {
-        let mut export = Self { output: Some(*output), ..Self::default() };
+        let mut export = Self { files, output: Some(*output), ..Self::default() };
         let bounds = settings.bounds_octets;
         if let Some(folder) = &options.csv {
             export.add(folder, "", "csv", bounds, |file| Box::new(Comma::new(lines(file))))?;
@@ -108,8 +115,11 @@ impl Export {
         fs::create_dir_all(folder).map_err(|error| Failure::cannot_write(folder, &error))?;
         for (table, layout) in layouts(bounds_octets) {
             let path = folder.join(format!("{prefix}{}.{suffix}", layout.name));
-            let file = File::create(&path).map_err(|error| Failure::cannot_write(&path, &error))?;
-            self.targets.push(Target { table, layout, path, sheet: sheet(file), is_over: false });
+            self.files.inputs.refuse("a table", &path)?;
+            let Created { file, pending } = output_file::create(&path, self.files.placing)
+                .map_err(|error| Failure::cannot_write(&path, &error))?;
+            let (sheet, is_over) = (sheet(file), false);
+            self.targets.push(Target { table, layout, path, sheet, is_over, _pending: pending });
         }
         Ok(())
     }
