@@ -7,7 +7,7 @@ use super::network::LONGEST_LIFETIME;
 use super::problem::{Problem, meant};
 use super::{
     Background, Flow, LLC_OCTETS, Medium, Pattern, Protocol, Scenario, Service, Share, Size, Span,
-    Start, Subject, Transport, Warmup, feasible, members,
+    Start, Subject, Warmup, feasible, members,
 };
 use core::ops::Range;
 use sim::medium::{csma_cd, plca, switched, token_bus, token_ring};
@@ -276,11 +276,7 @@ impl Checker<'_, '_> {
         let tpdu = transport.tpdu.0;
         let lsdu_octets = self.scenario.medium.most_lsdu_octets();
         // An NSDU that was asked to be shorter cuts TPDUs, whatever the peers agree on.
-        let most = if transport.nsdu == Transport::lan().nsdu {
-            self.scenario.transport_on(lsdu_octets).nsdu_octets as u64
-        } else {
-            self.scenario.network.nsdu_octets(lsdu_octets)
-        };
+        let most = self.scenario.network.nsdu_octets(lsdu_octets);
         if !tpdu.is_power_of_two() || !(128..=8_192).contains(&tpdu) {
             self.error("transport.tpdu", "a TPDU has 128, 256, 512, 1024, 2048, 4096 or 8192 B");
         } else if tpdu > most {
@@ -289,9 +285,8 @@ impl Checker<'_, '_> {
             let help = "network = { protocol = \"clnp\" } cuts it into segments";
             self.problems.push(problem.help(help));
         }
-        let lan = Transport::lan();
-        if !(LEAST_NSDU_OCTETS..=lan.nsdu.0).contains(&transport.nsdu.0) {
-            let message = format!("an NSDU has from {LEAST_NSDU_OCTETS} to {} B", lan.nsdu.0);
+        if transport.nsdu.is_some_and(|nsdu| !(LEAST_NSDU_OCTETS..=most).contains(&nsdu.0)) {
+            let message = format!("an NSDU has from {LEAST_NSDU_OCTETS} to {most} B here");
             self.error("transport.nsdu", message);
         }
         let most = if transport.extended { u64::from(u16::MAX) } else { 15 };

@@ -525,15 +525,12 @@ impl Scenario {
     }
 
     /// The transport's parameters on a LAN with LSDUs of so many octets: no NSDU is longer than the
-    /// network takes, nor without segments than the transport makes on 802.3.
+    /// network takes, or than the scenario says.
     #[must_use]
     pub fn transport_on(&self, lsdu_octets: u64) -> tp4::Params {
         let params = self.transport.params();
         let most = usize::try_from(self.network.nsdu_octets(lsdu_octets)).unwrap_or(usize::MAX);
-        let segments = self.network.protocol == Protocol::Clnp && self.network.segmentation;
-        // With segments only an NSDU that was asked to be shorter is.
-        let is_default = self.transport.nsdu == Transport::lan().nsdu;
-        let nsdu_octets = if segments && is_default { most } else { most.min(params.nsdu_octets) };
+        let nsdu_octets = self.transport.nsdu.map_or(most, |nsdu| most.min(nsdu.octets()));
         tp4::Params { nsdu_octets, ..params }
     }
 

@@ -16,10 +16,10 @@ pub struct Transport {
     /// The largest TPDU to propose: a power of two from 128 to 8192 octets.
     #[schemars(with = "Option<Size>")]
     pub tpdu: Size,
-    /// The largest NSDU to make of a TPDU, with its header, where that is less than the medium takes;
-    /// 1496 octets if not given.
-    #[schemars(with = "Option<Size>")]
-    pub nsdu: Size,
+    /// The largest NSDU to make of TPDUs, headers included, where that is less than a frame of the
+    /// medium takes: its limit if not given (1,496 octets on 802.3, 8,170 on a token bus).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nsdu: Option<Size>,
     /// DTs the peer may have outstanding: at most 15 in the normal format.
     #[schemars(with = "Option<u64>")]
     pub window: u64,
@@ -129,7 +129,7 @@ impl Transport {
         Self {
             tpdu: Size(lan.tpdu_octets as u64),
             window: u64::from(lan.window),
-            nsdu: Size(lan.nsdu_octets as u64),
+            nsdu: None,
             extended: lan.extended,
             checksum: lan.checksum,
             credit: match lan.credit {
@@ -174,7 +174,7 @@ impl Transport {
             extended: self.extended,
             checksum: self.checksum,
             tpdu_octets: self.tpdu.octets(),
-            nsdu_octets: self.nsdu.octets(),
+            nsdu_octets: self.nsdu.map_or(tp4::Params::lan().nsdu_octets, |nsdu| nsdu.octets()),
             window: short(self.window),
             credit: match self.credit {
                 Credit::Automatic => tp4::Credit::Automatic,
@@ -216,7 +216,7 @@ impl Read for Transport {
         let mut fields = Fields::of(value, problems)?;
         let mut transport = Self::lan();
         set(&mut transport.tpdu, "tpdu", &mut fields, problems);
-        set(&mut transport.nsdu, "nsdu", &mut fields, problems);
+        transport.nsdu = fields.optional("nsdu", problems);
         set(&mut transport.window, "window", &mut fields, problems);
         set(&mut transport.extended, "extended", &mut fields, problems);
         set(&mut transport.checksum, "checksum", &mut fields, problems);

@@ -322,3 +322,18 @@ fn cyclic_flows_start_at_random_and_together_where_they_say_so() {
     assert!(random.iter().min() < Some(&5_000_000) && random.iter().max() > Some(&15_000_000));
     assert_eq!(firsts(&at_once()), [0; 20]);
 }
+
+/// A token bus carries 8,174 octets of data in a frame, 3 of them LLC's and one of CLNP's inactive subset.
+#[test]
+fn a_token_bus_carries_a_tpdu_of_4096_octets_in_a_frame() {
+    let ideal = "{ kind = \"ideal\", rate = \"10 Mbit/s\", delay = \"5 us\" }";
+    let bus = "{ kind = \"token-bus\", rate = \"10 Mbit/s\", length = \"0 m\" }";
+    let text = QUIET.replace(ideal, bus).replace("\"datagram\"", "\"class-4\"");
+    let large = [("transport.tpdu", "4096 B"), ("flow.status.size", "4000 B")];
+    let sample = run(&study(&text, &large).points[0], "", 0).unwrap();
+    // 4,000 octets in one DT whose header has 12: 4,016 of data and 22 around them, 3,230.4 us, and
+    // the token at once or within two passes of 20.8 us.
+    let least = sample.flows[0].delay.min_ns.unwrap();
+    assert!((3_230_400..=3_230_400 + 41_600).contains(&least), "{least}");
+    assert_eq!(sample.flows[0].missed, Some(50), "the deadline of 1 ms is shorter");
+}
