@@ -3,8 +3,8 @@
 //! Two names may stand for one file (a hard link, a symbolic link, `./x` for `x`), so files are compared
 //! by device and inode. A file that is made from captures or from a simulation is written under a
 //! temporary name in its folder and renamed at its end: an older file of that name stays as it is until
-//! then, and so does every other name that it has. A file that grows with a live port is written in
-//! place, so that it can be followed.
+//! then, and so does every other name that it has. A file that is followed while it grows, as one of
+//! events or of a live port, is written in place.
 
 use crate::exit::Failure;
 use std::ffi::OsString;

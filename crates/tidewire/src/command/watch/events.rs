@@ -5,7 +5,7 @@ use super::whole_lines::WholeLines;
 use crate::command::capture::store::Target;
 use crate::exit::Failure;
 use crate::output::Output;
-use crate::output_file::{self, Created, Pending};
+use crate::output_file::{self, Created, Pending, Placing};
 use meter::Remarks;
 use meter::oddity::Class;
 use meter::sight::{Between, Ending, Order, Sight, Step, Tpdu};
@@ -57,7 +57,8 @@ impl Events {
     /// Makes the file, in place of an older one.
     pub(super) fn new(path: &Path, target: &Target, output: &Output) -> Result<Self, Failure> {
         target.inputs.refuse("--events", path)?;
-        let Created { file, pending } = output_file::create(path, target.placing)
+        // They are followed while they are written.
+        let Created { file, pending } = output_file::create(path, Placing::AtOnce)
             .map_err(|error| Failure::cannot_write(path, &error))?;
         let (path, output) = (path.to_owned(), *output);
         let (out, failure) = (WholeLines::new(file), None);
