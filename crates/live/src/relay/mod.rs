@@ -9,8 +9,9 @@
 //!
 //! It passes whole frames of whatever protocol, with their VLAN tags, and tells of each that the faults
 //! touched. A frame for a station that was heard on the side it came from stays there. One for
-//! everybody crosses, so a second way between the two sides would let frames go round forever: where
-//! many stations seem to change sides, the relay stops.
+//! everybody crosses, so a second way between the two sides would let frames go round forever. So frames
+//! of a station that seems to change sides on and on do not cross for a second, and are counted. Frames
+//! that one host forges hold back the station whose address they bear, and no other.
 //!
 //! Not modelled: the MAC's own errors, which no packet socket can send; spanning trees; queues by
 //! priority. Delays are as punctual as the thread's wake-up.
@@ -74,6 +75,8 @@ pub struct Counts {
     pub not_sent: u64,
     /// Frames longer than the other side can send, or than the kernel tells.
     pub too_long: u64,
+    /// Frames of stations that were heard on both sides in turn: they go round, or are forged.
+    pub held_back: u64,
     /// Frames that the kernel dropped before the relay could take them.
     pub kernel_drops: u64,
     /// What the faults did.
@@ -115,7 +118,7 @@ impl Relay {
     /// faults touched.
     ///
     /// # Errors
-    /// [`PortError::Loop`], or where an interface can no longer be used. What was counted stays.
+    /// Where an interface can no longer be used. What was counted stays.
     pub fn run(
         &mut self,
         until: Instant,
@@ -178,7 +181,7 @@ impl Relay {
                     counts.no_room += path.befall(side, heard.at, frame, tell);
                 }
                 Verdict::Stays => counts.local += 1,
-                Verdict::Loop(station) => return Err(PortError::Loop(station.to_string())),
+                Verdict::HeldBack => counts.held_back += 1,
             }
         }
         Ok(AT_A_TIME)

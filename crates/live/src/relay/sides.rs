@@ -2,15 +2,18 @@
 
 use core::time::Duration;
 use stack::station::Frame;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use wire::addr::Mac;
 use wire::time::Instant;
 
-/// Stations that are remembered; frames for others cross.
+/// Stations that are remembered. A further one takes the place of the one heard longest ago.
 const STATIONS: usize = 4_096;
-/// So many changes of side within [`WINDOW`] are a loop. A station that is moved changes once.
-const CHANGES: u32 = 100;
+/// Changes of side of one station within [`WINDOW`] at which its frames are held back. A station that is
+/// moved changes once; one whose frames go round, or are forged on the other side, changes on and on.
+const CHANGES: u32 = 10;
 const WINDOW: Duration = Duration::from_secs(1);
+/// How long the frames of such a station do not cross.
+const HELD_BACK: Duration = Duration::from_secs(1);
 
 /// What is to be done with a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,16 +22,26 @@ pub(super) enum Verdict {
     Crosses,
     /// Its receiver is on the side it came from.
     Stays,
-    /// Frames of this station go round.
-    Loop(Mac),
+    /// Its sender was heard on both sides in turn: it crosses no more for a while.
+    HeldBack,
+}
+
+/// What is known of a station.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    side: usize,
+    heard: Instant,
+    /// When the changes that are counted began.
+    since: Instant,
+    changes: u32,
+    held_until: Instant,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Sides {
-    stations: BTreeMap<Mac, usize>,
-    /// When the changes that are counted began.
-    since: Instant,
-    changes: u32,
+    stations: BTreeMap<Mac, Place>,
+    /// The same by when they were heard, to within [`WINDOW`].
+    by_age: BTreeSet<(Instant, Mac)>,
 }
 
 impl Sides {
@@ -39,30 +52,46 @@ impl Sides {
         let [a, b, c, d, e, f, source @ ..] = addresses;
         let (destination, source) = (Mac([a, b, c, d, e, f]), Mac(source));
         if !source.is_group() && self.learn(at, side, source) {
-            return Verdict::Loop(source);
+            return Verdict::HeldBack;
         }
-        let is_local = !destination.is_group() && self.stations.get(&destination) == Some(&side);
+        let known = self.stations.get(&destination).filter(|_| !destination.is_group());
+        let is_local = known.is_some_and(|place| place.side == side);
         if is_local { Verdict::Stays } else { Verdict::Crosses }
     }
 
-    /// Says whether this is one change of side too many.
+    /// Learns the side of a station; whether its frames are held back.
     fn learn(&mut self, at: Instant, side: usize, station: Mac) -> bool {
-        let Some(known) = self.stations.get_mut(&station) else {
-            if self.stations.len() < STATIONS {
-                self.stations.insert(station, side);
-            }
+        let Some(place) = self.stations.get_mut(&station) else {
+            self.enter(at, side, station);
             return false;
         };
-        if *known == side {
-            return false;
+        if at - place.heard > WINDOW {
+            self.by_age.remove(&(place.heard, station));
+            self.by_age.insert((at, station));
+            place.heard = at;
         }
-        *known = side;
-        if at - self.since > WINDOW {
-            self.since = at;
-            self.changes = 0;
+        if place.side != side {
+            if at - place.since > WINDOW {
+                (place.since, place.changes) = (at, 0);
+            }
+            place.side = side;
+            place.changes += 1;
+            if place.changes >= CHANGES {
+                place.held_until = at + HELD_BACK;
+            }
         }
-        self.changes += 1;
-        self.changes >= CHANGES
+        at < place.held_until
+    }
+
+    fn enter(&mut self, at: Instant, side: usize, station: Mac) {
+        if self.stations.len() >= STATIONS
+            && let Some((_, oldest)) = self.by_age.pop_first()
+        {
+            self.stations.remove(&oldest);
+        }
+        let held_until = Instant::ZERO;
+        self.stations.insert(station, Place { side, heard: at, since: at, changes: 0, held_until });
+        self.by_age.insert((at, station));
     }
 }
 
@@ -90,19 +119,47 @@ mod tests {
         assert_eq!(sides.heard(now, 0, &Frame::new(Bytes::from_static(&[1]))), Verdict::Crosses);
     }
 
-    #[test]
-    fn a_station_may_be_moved_but_one_that_is_heard_on_both_sides_is_a_loop() {
-        let mut sides = Sides::default();
-        let mut now = Instant::ZERO;
-        for change in 0..150 {
-            now += Duration::from_millis(20);
-            assert_eq!(sides.heard(now, change % 2, &frame(ALL, A)), Verdict::Crosses);
-        }
-        // 50 changes a second are fewer than a loop makes; now one every millisecond.
+    /// Frames of A from both sides in turn, `apart` from each other; how many were held back.
+    fn alternating(sides: &mut Sides, start: Instant, apart: Duration) -> usize {
         let verdicts = (0..150).map(|change| {
-            now += Duration::from_millis(1);
-            sides.heard(now, change % 2, &frame(ALL, A))
+            sides.heard(start + apart * change, (change % 2) as usize, &frame(ALL, A))
         });
-        assert!(verdicts.into_iter().any(|verdict| verdict == Verdict::Loop(A)));
+        verdicts.into_iter().filter(|verdict| *verdict == Verdict::HeldBack).count()
+    }
+
+    #[test]
+    fn a_station_that_is_moved_crosses_and_one_whose_frames_go_round_is_held() {
+        let mut sides = Sides::default();
+        // Eight changes a second are fewer than a loop makes; then one every millisecond.
+        assert_eq!(alternating(&mut sides, Instant::ZERO, Duration::from_millis(125)), 0);
+        let start = Instant::ZERO + Duration::from_secs(60);
+        // A was on side 1, so each frame is a change; the tenth is held back and so are those behind it.
+        assert_eq!(alternating(&mut sides, start, Duration::from_millis(1)), 150 - 9);
+        let later = start + Duration::from_secs(2);
+        assert_eq!(sides.heard(later, 1, &frame(ALL, A)), Verdict::Crosses, "a second of rest");
+    }
+
+    #[test]
+    fn forged_frames_hold_back_the_station_they_name_and_no_other() {
+        let mut sides = Sides::default();
+        let far = Mac([2, 0, 0, 0, 0, 9]);
+        alternating(&mut sides, Instant::ZERO, Duration::from_millis(1));
+        let now = Instant::ZERO + Duration::from_millis(150);
+        assert_eq!(sides.heard(now, 0, &frame(ALL, A)), Verdict::HeldBack);
+        assert_eq!(sides.heard(now, 0, &frame(far, B)), Verdict::Crosses);
+        assert_eq!(sides.heard(now, 1, &frame(B, far)), Verdict::Crosses);
+    }
+
+    #[test]
+    fn invented_stations_take_the_places_of_the_oldest_and_no_more_memory() {
+        let mut sides = Sides::default();
+        for number in 0..3 * STATIONS as u32 {
+            let now = Instant::from_nanos(u64::from(number) * 1_000_000);
+            sides.heard(now, 0, &frame(ALL, Mac::local(number)));
+        }
+        assert_eq!((sides.stations.len(), sides.by_age.len()), (STATIONS, STATIONS));
+        let now = Instant::from_nanos(3 * STATIONS as u64 * 1_000_000);
+        sides.heard(now, 0, &frame(ALL, A));
+        assert_eq!(sides.heard(now, 0, &frame(A, B)), Verdict::Stays, "a new station is learnt");
     }
 }

@@ -150,6 +150,7 @@ fn tell(relay: &mut Relay, names: [&str; 2], output: &Output) -> anyhow::Result<
             (counts.kernel_drops, "dropped by the kernel before the relay could take them"),
             (counts.no_room, "dropped, too many were held back"),
             (counts.not_sent, "dropped, the interface had no room"),
+            (counts.held_back, "held back, of stations heard on both sides: do frames go round?"),
             (counts.too_long, "dropped, too long: switch segmentation offload off (ethtool -K)"),
         ];
         for (frames, why) in unmeant.into_iter().filter(|(frames, _)| *frames > 0) {
@@ -165,7 +166,7 @@ fn record(way: &str, counts: &Counts) -> Value {
         "type": "way", "way": way,
         "received": counts.received, "local": counts.local, "relayed": counts.relayed,
         "no_room": counts.no_room, "not_sent": counts.not_sent, "too_long": counts.too_long,
-        "kernel_drops": counts.kernel_drops,
+        "kernel_drops": counts.kernel_drops, "held_back": counts.held_back,
         "faults": {
             "frames": faults.frames, "lost": faults.lost, "bad_fcs": faults.bad_fcs,
             "damaged": faults.damaged, "duplicated": faults.duplicated,
