@@ -22,7 +22,7 @@ use wire::units::BitRate;
 const MAGIC: [u8; 4] = *b"TWF1";
 /// The longest frame carried: what fits a UDP datagram over IPv4 behind the magic.
 const LONGEST_FRAME: usize = 65_507 - MAGIC.len();
-/// More stations than this are not learnt: the table is bounded.
+/// Stations that are learnt at a time. A further one takes the place of the one heard longest ago.
 const MOST_PEERS: usize = 256;
 
 /// Who may take part.
@@ -51,6 +51,16 @@ pub struct UdpParams {
     pub wait: Wait,
 }
 
+/// Where a station is.
+#[derive(Clone, Copy, Debug)]
+struct Peer {
+    address: SocketAddr,
+    /// A static entry is never given up.
+    is_static: bool,
+    /// Number of the datagram heard from it last.
+    heard: u64,
+}
+
 /// A station's port on a LAN of UDP sockets.
 #[derive(Debug)]
 pub struct Udp {
@@ -58,8 +68,12 @@ pub struct Udp {
     address: SocketAddr,
     name: String,
     params: UdpParams,
-    /// The sockets, and whether each is a static entry.
-    peers: BTreeMap<Mac, (SocketAddr, bool)>,
+    peers: BTreeMap<Mac, Peer>,
+    /// Datagrams admitted so far.
+    admitted: u64,
+    /// Whether stations were given up: then a frame for an unknown one goes nowhere. All the sockets that
+    /// one sender can invent would get a copy of it otherwise.
+    has_evicted: bool,
     converter: Converter,
     counts: Counts,
     buffer: Vec<u8>,
@@ -84,7 +98,13 @@ impl Udp {
             socket,
             address,
             name: format!("udp/{address}"),
-            peers: params.peers.iter().map(|(mac, address)| (*mac, (*address, true))).collect(),
+            peers: params
+                .peers
+                .iter()
+                .map(|(mac, address)| (*mac, Peer::entered(*address)))
+                .collect(),
+            admitted: 0,
+            has_evicted: false,
             params,
             converter: Converter::new(),
             counts: Counts::default(),
@@ -136,19 +156,39 @@ impl Udp {
         if self.params.reach == Reach::ThisHost && !is_here(from) {
             return false;
         }
-        let is_full = self.peers.len() >= MOST_PEERS;
+        self.admitted += 1;
+        let heard = self.admitted;
         match self.peers.get_mut(&mac) {
-            Some((address, true)) => *address == from,
-            Some((address, false)) => {
-                *address = from;
+            Some(peer) if peer.is_static => peer.address == from,
+            Some(peer) => {
+                *peer = Peer { address: from, is_static: false, heard };
                 true
             }
-            None if self.params.learn && !is_full => {
-                self.peers.insert(mac, (from, false));
+            None if self.params.learn => {
+                if self.peers.len() >= MOST_PEERS {
+                    self.evict();
+                }
+                self.peers.insert(mac, Peer { address: from, is_static: false, heard });
                 true
             }
             None => false,
         }
+    }
+
+    /// Gives up the station that was heard longest ago.
+    fn evict(&mut self) {
+        let learnt = self.peers.iter().filter(|(_, peer)| !peer.is_static);
+        let oldest = learnt.min_by_key(|(_, peer)| peer.heard).map(|(mac, _)| *mac);
+        if let Some(oldest) = oldest {
+            self.peers.remove(&oldest);
+            self.has_evicted = true;
+        }
+    }
+}
+
+impl Peer {
+    const fn entered(address: SocketAddr) -> Self {
+        Self { address, is_static: true, heard: 0 }
     }
 }
 
@@ -178,11 +218,13 @@ impl Port for Udp {
             return Err(PortError::TooLong { octets: frame.len(), limit: LONGEST_FRAME });
         }
         let to = destination(frame).unwrap_or_default();
-        let known = self.peers.get(&to).map(|(address, _)| *address);
+        let known = self.peers.get(&to).map(|peer| peer.address);
         let outcome = if let Some(address) = known {
             self.transmit(frame, address)?
+        } else if self.has_evicted && !to.is_group() {
+            Transmission::GivenUp
         } else {
-            let all: Vec<SocketAddr> = self.peers.values().map(|(address, _)| *address).collect();
+            let all: Vec<SocketAddr> = self.peers.values().map(|peer| peer.address).collect();
             let mut outcome = Transmission::Sent;
             for address in all {
                 outcome = outcome.max(self.transmit(frame, address)?);

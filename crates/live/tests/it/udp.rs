@@ -4,6 +4,7 @@ use crate::session::converse;
 use crate::{A, B, C, frame, number, numbers};
 use live::clock;
 use live::port::{Port, PortError, Reach, Stamp, Udp, UdpParams, Wait};
+use stack::station::Transmission;
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 use wire::addr::Mac;
@@ -94,4 +95,25 @@ fn a_group_is_sent_to_everybody() {
     let long = stack::station::Frame::new(vec![2; limit + 1].into());
     assert!(matches!(a.send(&long), Err(PortError::TooLong { octets, limit: l })
         if octets == limit + 1 && l == limit));
+}
+
+#[test]
+fn a_socket_that_invents_300_stations_keeps_no_other_out() {
+    let mut learner = Udp::open(params(B, Vec::new(), true)).unwrap();
+    let inventor = UdpSocket::bind("127.0.0.1:0").unwrap();
+    for number in 100..400 {
+        let frame = frame(B, Mac::local(number), 4, number).to_bytes();
+        inventor.send_to(&[&b"TWF1"[..], &frame].concat(), learner.address()).unwrap();
+        assert_eq!(numbers(&mut learner), [number]);
+    }
+    let mut honest = Udp::open(params(A, vec![(B, learner.address())], false)).unwrap();
+    honest.send(&frame(B, A, 4, 1)).unwrap();
+    assert_eq!(numbers(&mut learner), [1], "a further station is learnt");
+    learner.send(&frame(A, B, 4, 2)).unwrap();
+    assert_eq!(numbers(&mut honest), [2]);
+    // The first of those invented is forgotten, and 256 sockets get no copy of what is for it.
+    let before = learner.counts();
+    let outcome = learner.send(&frame(Mac::local(100), B, 4, 3)).unwrap();
+    assert_eq!(outcome, Transmission::GivenUp);
+    assert_eq!((learner.counts().sent, before.sent), (1, 1));
 }
