@@ -5,7 +5,8 @@
 //! there.
 //!
 //! A frame that the port fails on is given up, and the station is told so, before the run ends with
-//! the port's error: a station that is run again goes on where it was.
+//! the port's error: a station that is run again goes on where it was. A frame longer than the port
+//! carries is given up and counted, and the run goes on.
 
 use crate::clock;
 use crate::port::{Port, PortError};
@@ -62,6 +63,8 @@ pub struct Counts {
     pub given_up: u64,
     /// Times that the port was down when it was used.
     pub down: u64,
+    /// Frames that the port cannot carry, given up.
+    pub too_long: u64,
     /// Deadlines that came.
     pub deadlines: u64,
     /// The latest that a deadline was looked at.
@@ -219,9 +222,12 @@ impl Runner {
                 count += 1;
                 self.send_one(station, port, &frame)
             };
-            if let Some(error) = failure {
+            match failure {
+                None => {}
+                // A peer may ask for a reply that no frame carries: that is no fault of the port.
+                Some(PortError::TooLong { .. }) => self.counts.too_long += 1,
                 // Not at once again: what is given up may be tried without end.
-                return self.outlast(error).map(|()| true);
+                Some(error) => return self.outlast(error).map(|()| true),
             }
         }
         Ok(false)

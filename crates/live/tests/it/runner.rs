@@ -2,7 +2,7 @@
 
 use crate::{A, B, frame, numbers};
 use live::clock;
-use live::port::{Arrival, Cap, Hub, Paced, Port, PortError};
+use live::port::{Arrival, Cap, Hub, Paced, Port, PortError, Reach, Udp, UdpParams, Wait};
 use live::runner::{Control, OnDown, Runner, Stopped};
 use stack::machine::Deadline;
 use stack::station::{Frame, Station, Transmission};
@@ -217,4 +217,29 @@ fn a_station_is_told_of_frames_that_a_port_holds_back_when_they_leave_it() {
     }
     assert_eq!(station.outcomes[2..], [Transmission::Sent; 3]);
     assert_eq!(numbers(&mut b), [0, 1, 2, 3]);
+}
+
+#[test]
+fn a_frame_that_no_port_carries_is_counted_and_the_run_goes_on() {
+    let learn = |station| UdpParams {
+        address: "127.0.0.1:0".parse().unwrap(),
+        station,
+        peers: Vec::new(),
+        learn: true,
+        reach: Reach::ThisHost,
+        wait: Wait::Block,
+    };
+    let peer = Udp::open(learn(B)).unwrap();
+    let peers = vec![(B, peer.address())];
+    let mut port = Udp::open(UdpParams { peers, ..learn(A) }).unwrap();
+    let mut station = Echo::default();
+    // Longer than a datagram, then one that fits.
+    station.outgoing.push_back(Frame::new(vec![2; 65_536].into()));
+    station.outgoing.push_back(frame(B, A, 4, 1));
+    let mut runner = Runner::new();
+    let stopped =
+        runner.run(&mut station, &mut port, Instant::ZERO, &RUNNING, |_, _| Control::Continue);
+    assert_eq!(stopped.unwrap(), Stopped::Ended);
+    assert_eq!(station.outcomes, [Transmission::GivenUp, Transmission::Sent]);
+    assert_eq!((runner.counts().too_long, runner.counts().sent), (1, 1));
 }

@@ -67,6 +67,17 @@ pub enum Framing {
 }
 
 impl Framing {
+    /// The longest LSDU of a frame, where the framing bounds it: 1,500 octets less the LLC header.
+    #[must_use]
+    pub const fn longest_lsdu(self) -> usize {
+        match self {
+            Self::Ieee8023 | Self::Ieee8021Q => 1_497,
+            Self::Ieee8024 | Self::Ieee8024Responding | Self::Ieee8025 | Self::WholeFrame => {
+                usize::MAX
+            }
+        }
+    }
+
     /// Whether a receiver learns the priority of an LPDU.
     #[must_use]
     pub const fn carries_priority(self) -> bool {

@@ -10,7 +10,7 @@
 //! upwards as many as the peers send meanwhile.
 
 use super::{Host, MESSAGE_SAP};
-use crate::load::{Event, FlowId, Sink, Stamp, StampKind};
+use crate::load::{Event, Sink, Stamp, StampKind};
 use crate::machine::Machine;
 use crate::station::{Crossing, Way};
 use crate::tp4::{Endpoint, Request};
@@ -33,7 +33,7 @@ pub(super) struct Crossings {
 enum Cargo {
     Tsdu { place: usize, endpoint: Endpoint, tsdu: Bytes },
     Lsdu { place: usize, station: Mac, data: Packet },
-    Reply { flow: FlowId, endpoint: Endpoint, tsdu: Bytes },
+    Reply { request: Stamp, endpoint: Endpoint },
     Answer { station: Mac, data: Packet },
     Arrival(Arrival),
 }
@@ -113,20 +113,14 @@ impl Host {
     }
 
     /// A user answers a request that came over a connection.
-    pub(super) fn submit_reply(
-        &mut self,
-        now: Instant,
-        flow: FlowId,
-        endpoint: Endpoint,
-        tsdu: Bytes,
-    ) {
+    pub(super) fn submit_reply(&mut self, now: Instant, request: Stamp, endpoint: Endpoint) {
         match &mut self.crossings {
             Some(crossings) => {
-                let octets = tsdu.len();
-                let cargo = Cargo::Reply { flow, endpoint, tsdu };
+                let octets = Sink::reply_octets(&request).unwrap_or(0);
+                let cargo = Cargo::Reply { request, endpoint };
                 crossings.begin(Way::Down, Sap::ISO_NETWORK, octets, cargo);
             }
-            None => self.reply(now, flow, endpoint, tsdu),
+            None => self.reply(now, request, endpoint),
         }
     }
 
@@ -170,7 +164,7 @@ impl Host {
                 self.has_submitted(place);
                 self.send_message(now, station, data);
             }
-            Some(Cargo::Reply { flow, endpoint, tsdu }) => self.reply(now, flow, endpoint, tsdu),
+            Some(Cargo::Reply { request, endpoint }) => self.reply(now, request, endpoint),
             Some(Cargo::Answer { station, data }) => self.send_message(now, station, data),
             Some(Cargo::Arrival(arrival)) => self.arrive(now, arrival),
             None => {}
@@ -193,27 +187,37 @@ impl Host {
         self.record_event(now, flow, Event::Delivered { sequence, planned, sent, octets });
         match asker {
             Asker::Connection(endpoint) => {
-                let reply = Sink::reply_tsdu(&stamp);
-                if let Some(tsdu) = reply.filter(|_| self.conversations.contains_key(&endpoint)) {
-                    self.submit_reply(now, flow, endpoint, tsdu);
+                let is_request = Sink::reply_octets(&stamp).is_some();
+                if is_request && self.conversations.contains_key(&endpoint) {
+                    self.submit_reply(now, stamp, endpoint);
                 }
             }
-            Asker::Station(station) => {
-                if let Some(reply) = Sink::reply_lsdu(&stamp).filter(|_| self.params.accepts) {
-                    self.submit_answer(now, station, reply);
-                }
-            }
+            // A source address is never a group's (IEEE 802, 8.2); a forged one gets no answer.
+            Asker::Station(station) if station.is_group() || !self.params.accepts => {}
+            Asker::Station(station) => self.answer(now, stamp, station),
             Asker::Nobody => {}
         }
     }
 
+    /// A request without connection is answered, where a frame carries the reply that it asks for.
+    fn answer(&mut self, now: Instant, request: Stamp, station: Mac) {
+        let Some(octets) = Sink::reply_octets(&request) else { return };
+        if octets > self.params.framing.longest_lsdu() {
+            let event = Event::Damaged { reason: "reply longer than a frame" };
+            return self.record_event(now, request.flow, event);
+        }
+        if let Some(reply) = Sink::reply_lsdu(&request) {
+            self.submit_answer(now, station, reply);
+        }
+    }
+
     /// A reply waits for room in its connection.
-    fn reply(&mut self, now: Instant, flow: FlowId, endpoint: Endpoint, reply: Bytes) {
+    fn reply(&mut self, now: Instant, request: Stamp, endpoint: Endpoint) {
         let Some(conversation) = self.conversations.get_mut(&endpoint) else { return };
         self.replying.insert(endpoint);
-        if !conversation.reply(reply) {
+        if !conversation.reply(request) {
             let event = Event::Damaged { reason: "too many replies wait" };
-            self.record_event(now, flow, event);
+            self.record_event(now, request.flow, event);
         }
     }
 }
