@@ -7,10 +7,13 @@
 //! [`runner`] drives one station on one port; [`iso_tcp`] drives one on TCP connections.
 //! [`mapped`] has capture files looked at where they lie in memory.
 //!
+//! [`entropy`] is where numbers come from that no peer can predict.
+//!
 //! No part of it is asynchronous: a thread waits for its port and for the next deadline, no more.
 
 pub mod capture;
 pub mod clock;
+pub mod entropy;
 pub mod interface;
 pub mod iso_tcp;
 pub mod mapped;

@@ -27,6 +27,7 @@ pub mod mpls;
 pub mod packet;
 pub mod pcap;
 pub mod pcapng;
+pub mod printable;
 pub mod read;
 pub mod rendezvous;
 pub mod snap;

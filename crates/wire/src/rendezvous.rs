@@ -16,6 +16,7 @@
 pub mod report;
 
 use crate::addr::Sap;
+use crate::printable::is_printable;
 use crate::read::{Malformed, Reader};
 use arrayvec::ArrayString;
 use bytes::BufMut;
@@ -28,20 +29,25 @@ pub const SAP: Sap = Sap(0x7C);
 pub const MAGIC: [u8; 4] = *b"TWRV";
 
 /// The version of this protocol written here.
-pub const VERSION: u8 = 1;
+///
+/// Version 2 added the cookie and the number of flows in a Hello, and the kinds Challenge and Done.
+pub const VERSION: u8 = 2;
 
 /// The longest PDU: a Hello with both its texts full.
-pub const MAX_OCTETS: usize = 14 + 1 + 12 + 12 + (1 + 16) + (1 + 64);
+pub const MAX_OCTETS: usize = 14 + 1 + 12 + 12 + 2 + 8 + (1 + 16) + (1 + 64);
 
-/// A short text without control characters, in UTF-8.
+/// Octets of a Refuse, the longest answer that a PDU of another version gets.
+pub const REFUSE_OCTETS: usize = 14 + 1;
+
+/// A short text of printable characters, in UTF-8: see [`is_printable`].
 pub type Text<const OCTETS: usize> = ArrayString<OCTETS>;
 
-/// As much of `text` as fits, control characters replaced, for a field of a PDU.
+/// As much of `text` as fits, unprintable characters replaced, for a field of a PDU.
 #[must_use]
 pub fn text<const OCTETS: usize>(text: &str) -> Text<OCTETS> {
     let mut kept = Text::new();
     for symbol in text.chars() {
-        let symbol = if symbol.is_control() { '?' } else { symbol };
+        let symbol = if is_printable(symbol) { symbol } else { '?' };
         if kept.try_push(symbol).is_err() {
             break;
         }
@@ -173,6 +179,11 @@ pub struct Hello {
     pub offered: Limits,
     /// The least with which its test makes sense; [`Limits::NONE`] where anything will do.
     pub least: Limits,
+    /// Number of flows; their messages carry the flow numbers below it.
+    pub flows: u16,
+    /// Cookie of the last Challenge, which proves that the initiator receives at its address; 0 in the
+    /// first Hello.
+    pub cookie: u64,
     /// The program and its version.
     pub program: Text<16>,
     /// What the session is for, in words a person at the responder can read.
@@ -202,16 +213,19 @@ pub struct Counts {
     pub damaged: u64,
     /// Frames received from the peer, the rendezvous' own not counted.
     pub frames: u64,
+    /// Messages of flows that were not agreed on.
+    pub not_agreed: u64,
 }
 
 impl Counts {
-    const fn coded(&self) -> [(u8, u64); 5] {
+    const fn coded(&self) -> [(u8, u64); 6] {
         [
             (1, self.delivered),
             (2, self.octets),
             (3, self.duplicates),
             (4, self.damaged),
             (5, self.frames),
+            (6, self.not_agreed),
         ]
     }
 
@@ -226,6 +240,7 @@ impl Counts {
                 3 => counts.duplicates = value,
                 4 => counts.damaged = value,
                 5 => counts.frames = value,
+                6 => counts.not_agreed = value,
                 _ => {}
             }
         }
@@ -256,6 +271,14 @@ pub enum Body {
         /// Whether they answer a Stop, and will not grow any more.
         is_final: bool,
     },
+    /// Responder to initiator: repeat the Hello with this cookie, which only the station at its source
+    /// address receives. The responder keeps no state for it.
+    Challenge {
+        /// The cookie.
+        cookie: u64,
+    },
+    /// Initiator to responder: the report was read, and the session may be forgotten.
+    Done,
     /// A PDU of another version, or of a kind this version does not know.
     Foreign {
         /// Its version.
@@ -272,6 +295,8 @@ const REFUSE: u8 = 3;
 const ALIVE: u8 = 4;
 const STOP: u8 = 5;
 const COUNTS: u8 = 6;
+const CHALLENGE: u8 = 9;
+const DONE: u8 = 10;
 
 /// A rendezvous PDU.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -301,16 +326,30 @@ impl Pdu {
             (VERSION, AGREE) => {
                 Body::Agree(Agree { limits: limits(&mut reader)?, program: words(&mut reader)? })
             }
-            (VERSION, REFUSE) => Body::Refuse(Refusal::from_octet(reader.u8("reason")?)),
+            // The same in every version, so that an older peer can say why it refuses.
+            (_, REFUSE) => Body::Refuse(Refusal::from_octet(reader.u8("reason")?)),
             (VERSION, ALIVE) => Body::Alive { counter: reader.u32("counter")? },
             (VERSION, STOP) => Body::Stop,
             (VERSION, COUNTS) => {
                 let is_final = reader.u8("finality")? != 0;
                 Body::Counts { counts: Counts::decode(&mut reader)?, is_final }
             }
+            (VERSION, CHALLENGE) => {
+                Body::Challenge { cookie: reader.array("cookie").map(u64::from_be_bytes)? }
+            }
+            (VERSION, DONE) => Body::Done,
             (version, kind) => Body::Foreign { version, kind },
         };
         Ok(Self { nonce, body })
+    }
+
+    /// Writes a Refuse in the version of the peer, which reads no other.
+    pub fn encode_refuse(version: u8, nonce: u64, reason: Refusal, out: &mut impl BufMut) {
+        out.put_slice(&MAGIC);
+        out.put_u8(version);
+        out.put_u8(REFUSE);
+        out.put_u64(nonce);
+        out.put_u8(reason.to_octet());
     }
 
     /// Writes it.
@@ -322,6 +361,8 @@ impl Pdu {
             Body::Alive { .. } => (VERSION, ALIVE),
             Body::Stop => (VERSION, STOP),
             Body::Counts { .. } => (VERSION, COUNTS),
+            Body::Challenge { .. } => (VERSION, CHALLENGE),
+            Body::Done => (VERSION, DONE),
             Body::Foreign { version, kind } => (version, kind),
         };
         out.put_slice(&MAGIC);
@@ -333,6 +374,8 @@ impl Pdu {
                 out.put_u8(hello.role.to_octet());
                 put_limits(hello.offered, out);
                 put_limits(hello.least, out);
+                out.put_u16(hello.flows);
+                out.put_u64(hello.cookie);
                 put_text(&hello.program, out);
                 put_text(&hello.purpose, out);
             }
@@ -351,7 +394,8 @@ impl Pdu {
                     out.put_u64(value);
                 }
             }
-            Body::Stop | Body::Foreign { .. } => {}
+            Body::Challenge { cookie } => out.put_u64(*cookie),
+            Body::Stop | Body::Done | Body::Foreign { .. } => {}
         }
     }
 }
@@ -362,6 +406,8 @@ fn hello(reader: &mut Reader<'_>) -> Result<Hello, Malformed> {
         role: Role::from_octet(reader.u8("role")?).ok_or(complaint)?,
         offered: limits(reader)?,
         least: limits(reader)?,
+        flows: reader.u16("number of flows")?,
+        cookie: reader.array("cookie").map(u64::from_be_bytes)?,
         program: words(reader)?,
         purpose: words(reader)?,
     })
@@ -385,7 +431,7 @@ fn words<const OCTETS: usize>(reader: &mut Reader<'_>) -> Result<Text<OCTETS>, M
     let complaint = reader.malformed("text");
     let length = reader.u8("length of a text")?;
     let text = core::str::from_utf8(reader.take("text", length.into())?).map_err(|_| complaint)?;
-    if text.chars().any(char::is_control) {
+    if !text.chars().all(is_printable) {
         return Err(complaint);
     }
     Text::from(text).map_err(|_| complaint)
@@ -402,8 +448,14 @@ impl fmt::Display for Pdu {
         match &self.body {
             Body::Hello(hello) => write!(
                 f,
-                "Hello {:?} offered={} least={} \"{}\" \"{}\"",
-                hello.role, hello.offered, hello.least, hello.program, hello.purpose
+                "Hello {:?} offered={} least={} flows={} cookie={:016x} \"{}\" \"{}\"",
+                hello.role,
+                hello.offered,
+                hello.least,
+                hello.flows,
+                hello.cookie,
+                hello.program,
+                hello.purpose
             ),
             Body::Agree(agree) => write!(f, "Agree {} \"{}\"", agree.limits, agree.program),
             Body::Refuse(reason) => write!(f, "Refuse {reason}"),
@@ -411,136 +463,21 @@ impl fmt::Display for Pdu {
             Body::Stop => f.write_str("Stop"),
             Body::Counts { counts, is_final } => write!(
                 f,
-                "Counts{} delivered={} octets={} duplicates={} damaged={} frames={}",
+                "Counts{} delivered={} octets={} duplicates={} damaged={} frames={} not_agreed={}",
                 if *is_final { " final" } else { "" },
                 counts.delivered,
                 counts.octets,
                 counts.duplicates,
                 counts.damaged,
-                counts.frames
+                counts.frames,
+                counts.not_agreed
             ),
+            Body::Challenge { cookie } => write!(f, "Challenge {cookie:016x}"),
+            Body::Done => f.write_str("Done"),
             Body::Foreign { version, kind } => write!(f, "kind {kind} of version {version}"),
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const HEAD: [u8; 4] = *b"TWRV";
-
-    fn sample() -> Hello {
-        Hello {
-            role: Role::Sender,
-            offered: Limits { frames_per_second: 100, bits_per_second: 100_000 },
-            least: Limits::NONE,
-            program: text("tidewire 0.1.0"),
-            purpose: text("cyclic 20 ms"),
-        }
-    }
-
-    #[test]
-    fn each_kind_reads_as_it_was_written() {
-        let counts =
-            Counts { delivered: 1, octets: 2, duplicates: 3, damaged: 4, frames: u64::MAX };
-        let limits = Limits { frames_per_second: u32::MAX, bits_per_second: 1 << 40 };
-        for body in [
-            Body::Hello(sample()),
-            Body::Agree(Agree { limits, program: text("tidewire 9.9.9") }),
-            Body::Refuse(Refusal::Busy),
-            Body::Refuse(Refusal::Limits),
-            Body::Refuse(Refusal::Unwilling),
-            Body::Refuse(Refusal::Version),
-            Body::Refuse(Refusal::Unknown(77)),
-            Body::Alive { counter: 5 },
-            Body::Stop,
-            Body::Counts { counts, is_final: true },
-            Body::Counts { counts, is_final: false },
-            Body::Foreign { version: 2, kind: 1 },
-        ] {
-            let pdu = Pdu { nonce: 0x0102_0304_0506_0708, body };
-            let mut octets = Vec::new();
-            pdu.encode(&mut octets);
-            assert_eq!(Pdu::decode(&octets), Ok(pdu), "{pdu}");
-            octets.extend([0; 46]);
-            assert_eq!(Pdu::decode(&octets), Ok(pdu), "padding changed {pdu}");
-        }
-    }
-
-    #[test]
-    fn an_alive_is_these_eighteen_octets() {
-        let mut octets = Vec::new();
-        Pdu { nonce: 0xAB, body: Body::Alive { counter: 258 } }.encode(&mut octets);
-        let expected =
-            [b'T', b'W', b'R', b'V', 1, 4, 0, 0, 0, 0, 0, 0, 0, 0xAB, 0, 0, 1, 2].as_slice();
-        assert_eq!(octets, expected);
-    }
-
-    #[test]
-    fn every_shortened_pdu_names_a_field_and_none_is_longer_than_the_longest() {
-        let full =
-            Hello { program: text(&"p".repeat(99)), purpose: text(&"q".repeat(99)), ..sample() };
-        let mut octets = Vec::new();
-        Pdu { nonce: 1, body: Body::Hello(full) }.encode(&mut octets);
-        assert_eq!(octets.len(), MAX_OCTETS);
-        for length in 0..octets.len() {
-            let complaint = Pdu::decode(&octets[..length]).unwrap_err();
-            assert!(complaint.offset <= length, "{complaint} of {length} octets");
-        }
-    }
-
-    #[test]
-    fn whatever_an_octet_is_changed_to_the_pdu_is_refused_or_reads_again_as_it_was_written() {
-        let mut octets = Vec::new();
-        Pdu { nonce: 1, body: Body::Hello(sample()) }.encode(&mut octets);
-        let mut understood = 0;
-        for place in 0..octets.len() {
-            for value in 0..=255 {
-                let mut changed = octets.clone();
-                changed[place] = value;
-                let Ok(pdu) = Pdu::decode(&changed) else { continue };
-                let mut again = Vec::new();
-                pdu.encode(&mut again);
-                assert_eq!(Pdu::decode(&again), Ok(pdu), "octet {place} = {value}");
-                understood += 1;
-            }
-        }
-        // Any nonce (8 octets) and any limits (24) are as good as the sample's.
-        assert!(understood > 32 * 256, "{understood} of {} understood", octets.len() * 256);
-    }
-
-    #[test]
-    fn a_text_that_could_play_with_a_terminal_is_refused() {
-        let mut octets = Vec::new();
-        let agree = Agree { limits: Limits::NONE, program: text("ab") };
-        Pdu { nonce: 1, body: Body::Agree(agree) }.encode(&mut octets);
-        let last = octets.len() - 1;
-        for bad in [0x1B, 0xFF] {
-            octets[last] = bad;
-            // 14 octets of head and 12 of limits come before the text's length.
-            assert_eq!(Pdu::decode(&octets), Err(Malformed { field: "text", offset: 26 }));
-        }
-        assert_eq!(text::<8>("a\u{1b}[2J\u{e9}\u{e9}").as_str(), "a?[2J\u{e9}");
-    }
-
-    #[test]
-    fn counts_of_a_later_version_are_passed_over() {
-        let mut octets = HEAD.to_vec();
-        octets.extend([1, 6, 0, 0, 0, 0, 0, 0, 0, 9]);
-        // Final, two counts: code 200 (unknown) and code 4 (damaged) with the value 3.
-        octets.extend([1, 2, 200, 1, 1, 1, 1, 1, 1, 1, 1, 4, 0, 0, 0, 0, 0, 0, 0, 3]);
-        let counts = Counts { damaged: 3, ..Counts::default() };
-        let body = Body::Counts { counts, is_final: true };
-        assert_eq!(Pdu::decode(&octets), Ok(Pdu { nonce: 9, body }));
-    }
-
-    #[test]
-    fn limits_are_the_lesser_of_both_and_may_fall_short() {
-        let slow = Limits { frames_per_second: 10, bits_per_second: 1_000 };
-        let wide = Limits { frames_per_second: 5, bits_per_second: 2_000 };
-        let both = slow.both(wide);
-        assert_eq!(both, Limits { frames_per_second: 5, bits_per_second: 1_000 });
-        assert!(slow.meet(both) && wide.meet(both) && !both.meet(slow) && both.meet(Limits::NONE));
-    }
-}
+mod tests;

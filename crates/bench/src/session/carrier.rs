@@ -7,6 +7,7 @@ use super::way::Way;
 use crate::counters::add_network;
 use core::sync::atomic::AtomicBool;
 use live::runner::{Control, Runner, Stopped};
+use live::{clock, entropy};
 use stack::load::{Flow, Record};
 use stack::machine::Deadline;
 use stack::profile::{Host, NetworkHost, Unitdata};
@@ -15,6 +16,11 @@ use std::collections::BTreeMap;
 use wire::addr::Mac;
 use wire::rendezvous::Limits;
 use wire::time::Instant;
+
+/// The reference that a host begins with: those of one that ran before may still be frozen elsewhere.
+pub(super) const fn reference_at(now: Instant) -> u16 {
+    (now.as_nanos() / 1_000) as u16
+}
 
 /// A host and its users, whatever is below them.
 pub(super) trait Users {
@@ -27,6 +33,10 @@ pub(super) trait Users {
     fn is_done(&self) -> bool;
     fn expire(&mut self, now: Instant);
     fn deadline(&self) -> Option<Deadline>;
+    /// Takes the load of the session of this nonce, or of none.
+    fn take_part(&mut self, now: Instant, session: Option<u64>);
+    /// Gives up every connection of a session that is over.
+    fn end_session(&mut self, now: Instant);
     /// What its transport has counted; what a class does not have is zero.
     fn counters(&self) -> tp4::Counters;
     /// Adds what its network layer has counted, if it has one that counts.
@@ -68,6 +78,13 @@ impl Users for Host {
 
     fn deadline(&self) -> Option<Deadline> {
         stack::station::Station::deadline(self)
+    }
+
+    // Frames of other stations do not reach it: see `Party`.
+    fn take_part(&mut self, _now: Instant, _session: Option<u64>) {}
+
+    fn end_session(&mut self, now: Instant) {
+        self.restart(reference_at(now));
     }
 
     fn counters(&self) -> tp4::Counters {
@@ -116,6 +133,13 @@ impl Users for NetworkHost {
         stack::network::NetworkUser::deadline(self)
     }
 
+    fn take_part(&mut self, now: Instant, session: Option<u64>) {
+        Self::take_part(self, now, session);
+    }
+
+    // Its connections have been released when it took part in the session no more.
+    fn end_session(&mut self, _now: Instant) {}
+
     fn add_network(&self, _: &mut BTreeMap<String, u64>) {}
 
     fn counters(&self) -> tp4::Counters {
@@ -147,6 +171,10 @@ pub(super) trait Carrier {
         stop: &AtomicBool,
         on_wake: OnWake<'_, Self::Users>,
     ) -> Result<Stopped, SessionError>;
+    /// The time.
+    fn now(&self) -> Instant;
+    /// A number that no peer can predict: for nonces, and as key of cookies.
+    fn unpredictable(&mut self) -> Result<u128, SessionError>;
     /// The most this side offers to send or take.
     fn offered(&self) -> Limits;
     /// Enforces what both agreed to.
@@ -175,6 +203,14 @@ impl Carrier for Way {
     ) -> Result<Stopped, SessionError> {
         debug_assert_eq!(party.addr(), self.addr(), "the party is the station of this port");
         Ok(Runner::new().run(party, &mut self.port, until, stop, on_wake)?)
+    }
+
+    fn now(&self) -> Instant {
+        clock::now()
+    }
+
+    fn unpredictable(&mut self) -> Result<u128, SessionError> {
+        Ok(entropy::unpredictable()?)
     }
 
     fn offered(&self) -> Limits {
@@ -217,6 +253,14 @@ impl Carrier for IsoWay {
         on_wake: OnWake<'_, NetworkHost>,
     ) -> Result<Stopped, SessionError> {
         Ok(self.wire.run(party, until, stop, on_wake)?)
+    }
+
+    fn now(&self) -> Instant {
+        clock::now()
+    }
+
+    fn unpredictable(&mut self) -> Result<u128, SessionError> {
+        Ok(entropy::unpredictable()?)
     }
 
     fn offered(&self) -> Limits {

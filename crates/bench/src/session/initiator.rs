@@ -1,15 +1,16 @@
 //! The end of a session that calls, and sends the load.
 
 use super::SessionError;
-use super::carrier::{Carrier, Users};
+use super::carrier::{Carrier, Users, reference_at};
 use super::iso_tcp::IsoWay;
 use super::local::from_origin;
 use super::party::Party;
+use super::report::{FETCH_AGAIN, FETCHES, KEPT, PAGE_BITS};
 use super::way::Way;
 use crate::collect::{Clocks, Collector};
 use crate::layout::{Layout, collector, lay_out, patience, seed_of};
 use crate::sample::{FlowSample, Origin, Sample};
-use crate::scenario::{Flow, LLC_OCTETS, MOST_DATA_OCTETS, Point, Service};
+use crate::scenario::{Flow, LLC_OCTETS, MOST_DATA_OCTETS, Point, Scenario, Service};
 use crate::{PROGRAM_VERSION, layout};
 use core::sync::atomic::AtomicBool;
 use core::time::Duration;
@@ -18,18 +19,16 @@ use live::runner::{Control, Stopped};
 use stack::load::{Event, FlowId, Record};
 use stack::messaging;
 use stack::profile::{Framing, Host, HostParams, MESSAGE_FLOWS};
-use stack::rendezvous::{self, Call, Indication, Request};
+use stack::rendezvous::{self, Call, Indication, Name, Request};
 use stack::tp4;
 use std::collections::BTreeMap;
 use wire::addr::Mac;
-use wire::rendezvous::report::Arrival;
+use wire::rendezvous::report::{Arrival, ON_A_PAGE, Page};
 use wire::rendezvous::{Counts, Limits, Role, SAP, text};
 use wire::time::{Instant, nanos};
 
 /// The longest LSDU that 802.3 carries.
 const LONGEST_LSDU_OCTETS: u64 = MOST_DATA_OCTETS - LLC_OCTETS;
-/// From one request for a page to its repetition, and how often it is made.
-const FETCH_AGAIN: (Duration, u32) = (Duration::from_millis(250), 8);
 /// How long a session may take to open or close, retransmissions included.
 const PATIENCE: Duration = Duration::from_secs(15);
 
@@ -72,6 +71,8 @@ pub struct Order<'a> {
 struct Initiator<'a, 'b, C: Carrier> {
     nonce: u64,
     sent: u64,
+    /// The number behind the last message that each flow has sent.
+    behind: BTreeMap<FlowId, u32>,
     carrier: &'a mut C,
     party: Party<C::Users>,
     order: Order<'b>,
@@ -83,18 +84,23 @@ struct Initiator<'a, 'b, C: Carrier> {
 /// Where the peer is not there or refuses, or the port cannot be used. What happens once load was sent is
 /// in [`Measured::failure`].
 pub fn measure(way: &mut Way, order: Order<'_>) -> Result<Measured, SessionError> {
-    let params = HostParams {
-        address: way.addr(),
-        transport: order.point.scenario.transport_on(LONGEST_LSDU_OCTETS),
-        network: order.point.scenario.network.params(way.addr(), LONGEST_LSDU_OCTETS),
-        // References of a process that ran before may still be frozen over there.
-        last_reference: (clock::now().as_nanos() / 1_000) as u16,
-        accepts: true,
+    let params = host_params(way.addr(), clock::now(), &order.point.scenario);
+    carry_out(way, Host::new(params, Vec::new()), order)
+}
+
+/// How the station that measures is made.
+pub(super) fn host_params(address: Mac, now: Instant, scenario: &Scenario) -> HostParams {
+    HostParams {
+        address,
+        transport: scenario.transport_on(LONGEST_LSDU_OCTETS),
+        network: scenario.network.params(address, LONGEST_LSDU_OCTETS),
+        last_reference: reference_at(now),
+        // The peer receives, and asks for nothing.
+        accepts: false,
         saps: vec![SAP],
         framing: Framing::Ieee8023,
-        messaging: order.point.scenario.has_messages().then(messaging::Params::lan),
-    };
-    carry_out(way, Host::new(params, Vec::new()), order)
+        messaging: scenario.has_messages().then(messaging::Params::lan),
+    }
 }
 
 /// The same over TCP: connections of class 4 in the scenario are then of class 0 or 2.
@@ -110,7 +116,8 @@ pub fn measure_iso_tcp(way: &mut IsoWay, order: Order<'_>) -> Result<Measured, S
     carry_out(way, host, Order { peer: IsoWay::server(), ..order })
 }
 
-fn carry_out<C: Carrier>(
+/// Measures over any carrier, in its time.
+pub(super) fn carry_out<C: Carrier>(
     carrier: &mut C,
     host: C::Users,
     order: Order<'_>,
@@ -118,11 +125,15 @@ fn carry_out<C: Carrier>(
     let seed = seed_of(&order.point.scenario, order.replication);
     let Layout { places, watched, changes: _ } = lay_out(&order.point.scenario, seed);
     let flows = flows_of(&order, &places)?;
-    let rendezvous = rendezvous::Params::new(None, text(crate::PROGRAM));
+    // It takes part in nothing, so that it gives out no cookies.
+    let rendezvous = rendezvous::Params::new(None, 0, text(crate::PROGRAM));
     let party = Party::new(host, rendezvous);
-    let mut initiator = Initiator { nonce: 0, sent: 0, carrier, party, order };
-    let limits = initiator.open()?;
-    let origin = clock::now();
+    let nonce = carrier.unpredictable()? as u64;
+    let behind = BTreeMap::new();
+    let mut initiator = Initiator { nonce, sent: 0, behind, carrier, party, order };
+    let numbers = flows.iter().map(|flow| flow.id.0.saturating_add(1));
+    let limits = initiator.open(numbers.max().unwrap_or(0))?;
+    let origin = initiator.carrier.now();
     let is_within_host = initiator.carrier.is_within_host();
     let clocks = if is_within_host { Clocks::Shared } else { Clocks::Separate };
     let mut collector = collector(&initiator.order.point.scenario, watched, origin, clocks);
@@ -136,7 +147,11 @@ fn carry_out<C: Carrier>(
         Ok(complete) => initiator.close().map(|counts| (complete, counts)),
         Err(failure) => Err(failure),
     };
-    let arrived = counted.is_ok() && initiator.fetch(&mut collector);
+    let arrived = match &counted {
+        Ok((_, counts)) => initiator.fetch(&mut collector, *counts, limits),
+        Err(_) => false,
+    };
+    initiator.done();
     initiator.carrier.disagree();
     collector.end_warmup();
     let transport = initiator.party.host.counters();
@@ -181,17 +196,18 @@ impl<C: Carrier> Initiator<'_, '_, C> {
         Ok(party.told())
     }
 
-    fn open(&mut self) -> Result<Limits, SessionError> {
-        let now = clock::now();
+    /// Agrees on a session with this number of flows; what both agreed to.
+    fn open(&mut self, flows: u16) -> Result<Limits, SessionError> {
+        let now = self.carrier.now();
         let peer = self.order.peer;
         let name = self.carrier.name_of(peer);
-        self.nonce = now.as_nanos() ^ u64::from(std::process::id()) << 40;
         let call = Call {
             peer,
             nonce: self.nonce,
             role: Role::Sender,
             offered: self.carrier.offered(),
             least: Limits::NONE,
+            flows,
             purpose: text(&self.order.point.scenario.title),
         };
         self.party.request(now, Request::Open(call));
@@ -218,7 +234,7 @@ impl<C: Carrier> Initiator<'_, '_, C> {
         collector: &mut Collector,
         origin: Instant,
     ) -> (Result<bool, SessionError>, Duration) {
-        let Self { carrier, party, order, sent, .. } = self;
+        let Self { carrier, party, order, sent, behind, .. } = self;
         let scenario = &order.point.scenario;
         let until = origin + scenario.stop.after.0;
         let (mut winding_up, mut last) = (false, origin);
@@ -226,7 +242,11 @@ impl<C: Carrier> Initiator<'_, '_, C> {
         let end = until + patience(scenario);
         let stopped = carrier.run(party, end, order.stop, &mut |party, now| {
             while let Some(record) = party.host.record() {
-                *sent += u64::from(matches!(record.event, stack::load::Event::Sent { .. }));
+                if let Event::Sent { sequence, .. } = record.event {
+                    *sent += 1;
+                    let behind = behind.entry(record.flow).or_default();
+                    *behind = (*behind).max(sequence.saturating_add(1));
+                }
                 last = last.max(record.at);
                 collector.record(&record);
             }
@@ -245,7 +265,7 @@ impl<C: Carrier> Initiator<'_, '_, C> {
             Ok(stopped) => Ok(stopped == Stopped::Satisfied),
         };
         if !matches!(result, Ok(true)) {
-            party.host.stop(clock::now());
+            party.host.stop(carrier.now());
         }
         while let Some(record) = party.host.record() {
             collector.record(&record);
@@ -256,8 +276,9 @@ impl<C: Carrier> Initiator<'_, '_, C> {
     /// Asks the peer to end and for its counts.
     fn close(&mut self) -> Result<Counts, SessionError> {
         let peer = self.carrier.name_of(self.order.peer);
-        self.party.request(clock::now(), Request::Stop);
-        let until = clock::now() + PATIENCE;
+        let now = self.carrier.now();
+        self.party.request(now, Request::Stop);
+        let until = now + PATIENCE;
         // An interrupt ended the load; the peer still has to hear of it.
         let go_on = AtomicBool::new(false);
         loop {
@@ -275,29 +296,29 @@ impl<C: Carrier> Initiator<'_, '_, C> {
         }
     }
 
-    /// Hands the collector what the peer saw arrive, message by message; whether that is all of it.
-    fn fetch(&mut self, collector: &mut Collector) -> bool {
-        let (peer, go_on) = (self.order.peer, AtomicBool::new(false));
-        let (again, transmissions) = FETCH_AGAIN;
+    /// Hands the collector what the peer saw arrive, message by message; whether that is all of it, and
+    /// agrees with what was sent and counted.
+    fn fetch(&mut self, collector: &mut Collector, counts: Counts, limits: Limits) -> bool {
+        let (name, go_on) = (self.name(), AtomicBool::new(false));
+        let most = most_kept(counts);
+        let end = self.carrier.now() + reading_time(most, limits);
         let (mut first, mut tries) = (0, 0);
-        while tries < transmissions {
-            let Self { carrier, party, nonce, .. } = self;
-            party.fetch(clock::now(), peer, *nonce, first);
+        while tries < FETCHES && self.carrier.now() < end {
+            let Self { carrier, party, .. } = self;
+            let now = carrier.now();
+            party.fetch(now, name, first);
             tries += 1;
-            let until = clock::now() + again;
-            let ran = carrier.run(party, until, &go_on, &mut |party, _| {
-                if party.page(*nonce, first).is_some() { Control::Stop } else { Control::Continue }
+            let ran = carrier.run(party, now + FETCH_AGAIN, &go_on, &mut |party, _| {
+                if party.page().is_some() { Control::Stop } else { Control::Continue }
             });
             if ran.is_err() {
                 return false;
             }
-            let Some(page) = party.page(*nonce, first) else { continue };
-            for arrival in &page.arrivals {
-                let Arrival { flow, sequence, octets, planned, sent, at } = *arrival;
-                let octets = usize::try_from(octets).unwrap_or(usize::MAX);
-                let event = Event::Delivered { sequence, planned, sent, octets };
-                collector.record(&Record { at, flow: FlowId(flow), event });
+            let Some(page) = party.page().cloned() else { continue };
+            if page.kept > most || !page.arrivals.iter().all(|arrival| self.is_of_ours(arrival)) {
+                return false;
             }
+            hand_over(collector, &page);
             let read = first.saturating_add(u32::try_from(page.arrivals.len()).unwrap_or(0));
             if read >= page.kept || page.arrivals.is_empty() {
                 return page.is_all && read >= page.kept;
@@ -305,6 +326,24 @@ impl<C: Carrier> Initiator<'_, '_, C> {
             (first, tries) = (read, 0);
         }
         false
+    }
+
+    /// Whether an arrival is of a message that was sent.
+    fn is_of_ours(&self, arrival: &Arrival) -> bool {
+        self.behind.get(&FlowId(arrival.flow)).is_some_and(|behind| arrival.sequence < *behind)
+    }
+
+    const fn name(&self) -> Name {
+        Name { peer: self.order.peer, nonce: self.nonce }
+    }
+
+    /// Lets the peer forget the session. If that is lost, the peer does so after a second.
+    fn done(&mut self) {
+        let now = self.carrier.now();
+        self.party.request(now, Request::Done);
+        let Self { carrier, party, .. } = self;
+        // The measurement is complete; a port that fails now changes nothing.
+        let _ = carrier.run(party, now, &AtomicBool::new(false), &mut |_, _| Control::Continue);
     }
 
     /// The sample, with what only the peer can know.
@@ -358,6 +397,30 @@ struct Told {
     counts: Option<Counts>,
     /// Whether it told of each message by itself.
     each: bool,
+}
+
+/// The most arrivals that a peer with these counts can have kept.
+fn most_kept(counts: Counts) -> u32 {
+    let arrived = counts.delivered.saturating_add(counts.duplicates);
+    u32::try_from(arrived).unwrap_or(u32::MAX).min(KEPT as u32)
+}
+
+/// How long so many arrivals may take to be read: twice what the limits make of it, and some patience.
+fn reading_time(arrivals: u32, limits: Limits) -> Duration {
+    let pages = u64::from(arrivals).div_ceil(ON_A_PAGE as u64);
+    let seconds = |count: u64, rate: u64| count as f64 / rate.max(1) as f64;
+    let took = seconds(pages, limits.frames_per_second.into())
+        + seconds(pages.saturating_mul(PAGE_BITS), limits.bits_per_second);
+    PATIENCE + Duration::try_from_secs_f64(2.0 * took).unwrap_or(PATIENCE)
+}
+
+fn hand_over(collector: &mut Collector, page: &Page) {
+    for arrival in &page.arrivals {
+        let Arrival { flow, sequence, octets, planned, sent, at } = *arrival;
+        let octets = usize::try_from(octets).unwrap_or(usize::MAX);
+        let event = Event::Delivered { sequence, planned, sent, octets };
+        collector.record(&Record { at, flow: FlowId(flow), event });
+    }
 }
 
 /// What arrived is not known, so nothing can be said to be lost, or late unless it was answered.

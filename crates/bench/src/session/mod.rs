@@ -4,7 +4,7 @@
 //! [`responder`] are the two ends of a run between processes or hosts; nothing but a Hello goes out
 //! before both have agreed. They run over a LAN ([`way`]) or over TCP ([`iso_tcp`]). [`foreign`] measures
 //! peers that agree to nothing since they are no tidewire, and sends them next to nothing. [`relay`] stands
-//! between two LANs and lets faults befall what crosses.
+//! between two LANs and lets faults befall what crosses. [`script`] has both ends face a hostile peer.
 
 mod carrier;
 pub mod foreign;
@@ -13,7 +13,9 @@ pub mod iso_tcp;
 pub mod local;
 mod party;
 pub mod relay;
+mod report;
 pub mod responder;
+pub mod script;
 pub mod way;
 
 use live::port::PortError;

@@ -3,87 +3,54 @@
 //! Once a session is over, its initiator may fetch what arrived, message by message.
 
 use super::carrier::Users;
+use super::report::Arrivals;
 use live::port::is_rendezvous;
-use stack::load::{Event, Record};
 use stack::machine::{Deadline, Machine, Output};
 use stack::network::{Line, NetworkUser};
 use stack::profile::{Host, NetworkHost, Unitdata};
-use stack::rendezvous::{self, Indication, Rendezvous, Request};
-use stack::station::{Frame, Station, Transmission};
+use stack::rendezvous::{self, Indication, Name, Rendezvous, Request};
+use stack::station::{Frame, Station, Transmission, source};
 use stack::tp0::Network;
 use stack::tp4;
 use std::collections::VecDeque;
 use wire::addr::Mac;
 use wire::packet::Packet;
 use wire::rendezvous::SAP;
-use wire::rendezvous::report::{Arrival, Body, ON_A_PAGE, Page, Pdu};
+use wire::rendezvous::report::{Body, Page, Pdu};
 use wire::time::Instant;
 
-/// Arrivals of a session that are kept for its initiator; of more, only the counts are told.
-const KEPT: usize = 1 << 19;
+/// Control field of an LLC UI, the only LPDU of the rendezvous (ISO 8802-2, 5.4.1).
+const UI: u8 = 0x03;
+/// The longest frame without FCS that 802.3 carries; a datagram socket would take longer ones.
+const LONGEST_FRAME: usize = 1_514;
 
-/// What arrived in a session, and for whom it is kept.
-#[derive(Default)]
-pub(super) struct Arrivals {
-    /// The initiator; `None` while the session goes on.
-    reader: Option<Mac>,
-    kept: Vec<Arrival>,
-    /// Whether there were more than are kept.
-    overflowed: bool,
-    /// When a page was asked for last.
-    pub(super) fetched: Option<Instant>,
-}
-
-impl Arrivals {
-    /// Keeps what of a record the initiator may read.
-    pub(super) fn hear(&mut self, record: &Record) {
-        let Event::Delivered { sequence, planned, sent, octets } = record.event else { return };
-        let octets = u32::try_from(octets).unwrap_or(u32::MAX);
-        self.keep(Arrival { flow: record.flow.0, sequence, octets, planned, sent, at: record.at });
-    }
-
-    fn keep(&mut self, arrival: Arrival) {
-        if self.kept.len() < KEPT {
-            self.kept.push(arrival);
-        } else {
-            self.overflowed = true;
-        }
-    }
-
-    /// The session is over: its initiator may read.
-    pub(super) fn open_for(&mut self, reader: Mac) {
-        self.reader = Some(reader);
-    }
-
-    fn page(&self, first: u32) -> Page {
-        let from = usize::try_from(first).unwrap_or(usize::MAX);
-        let arrivals = self.kept.iter().skip(from).take(ON_A_PAGE).copied().collect();
-        let kept = u32::try_from(self.kept.len()).unwrap_or(u32::MAX);
-        Page { first, kept, is_all: !self.overflowed, arrivals }
-    }
-}
-
-/// How things stood when a call came in.
-#[derive(Clone)]
-pub(super) struct Called {
-    pub(super) at: Instant,
-    pub(super) frames: u64,
-    pub(super) transport: tp4::Counters,
+/// A page of the report that was asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Asked {
+    of: Name,
+    first: u32,
 }
 
 /// A host and its rendezvous.
+///
+/// Only frames of the rendezvous reach it, and those of the session's peer while the session takes load:
+/// a station without a session can leave no state in the host, and gets no answer from it.
 pub(super) struct Party<U> {
     pub(super) host: U,
     rendezvous: Rendezvous,
     told: VecDeque<Indication>,
-    /// What arrived in the session under way, or the last.
+    /// Messages that arrived in the session under way.
     pub(super) arrivals: Arrivals,
-    /// The page that came in last, and the name of its session.
-    page: Option<(u64, Page)>,
-    /// Frames that came in, the rendezvous' own not counted.
+    /// The page that was asked for last.
+    asked: Option<Asked>,
+    /// That page, once it has come.
+    page: Option<Page>,
+    /// Number of flows of the session under way, as the initiator said.
+    pub(super) flows: u16,
+    /// Frames of the session that came in, the rendezvous' own not counted.
     pub(super) frames: u64,
-    /// When the call came whose session has not begun yet: load may follow it within one wake-up.
-    pub(super) called: Option<Called>,
+    /// What the transport had counted when the call came.
+    pub(super) at_call: tp4::Counters,
 }
 
 impl<U: Users> Party<U> {
@@ -95,10 +62,20 @@ impl<U: Users> Party<U> {
             rendezvous,
             told: VecDeque::new(),
             arrivals: Arrivals::default(),
+            asked: None,
             page: None,
+            flows: 0,
             frames: 0,
-            called: None,
+            at_call: tp4::Counters::default(),
         }
+    }
+
+    /// Ends the session: its connections, its arrivals and all that was counted are dropped.
+    pub(super) fn end_session(&mut self, now: Instant) {
+        self.arrivals = Arrivals::default();
+        self.host.end_session(now);
+        (self.flows, self.frames) = (0, 0);
+        self.shuttle(now);
     }
 
     pub(super) fn request(&mut self, now: Instant, request: Request) {
@@ -117,15 +94,15 @@ impl<U: Users> Party<U> {
     }
 
     /// Asks a responder for what arrived, from this one on.
-    pub(super) fn fetch(&mut self, now: Instant, station: Mac, nonce: u64, first: u32) {
+    pub(super) fn fetch(&mut self, now: Instant, of: Name, first: u32) {
         self.page = None;
-        self.send(now, station, &Pdu { nonce, body: Body::Fetch(first) });
+        self.asked = Some(Asked { of, first });
+        self.send(now, of.peer, &Pdu { nonce: of.nonce, body: Body::Fetch(first) });
     }
 
-    /// The page of this session that begins with this arrival, if it has come.
-    pub(super) fn page(&self, nonce: u64, first: u32) -> Option<&Page> {
-        let (of, page) = self.page.as_ref()?;
-        (*of == nonce && page.first == first).then_some(page)
+    /// The page that was asked for last, if it has come.
+    pub(super) const fn page(&self) -> Option<&Page> {
+        self.page.as_ref()
     }
 
     fn send(&mut self, now: Instant, station: Mac, pdu: &Pdu) {
@@ -139,30 +116,50 @@ impl<U: Users> Party<U> {
     fn report(&mut self, now: Instant, station: Mac, data: &Packet) -> bool {
         match Pdu::decode(&data.to_bytes()) {
             Ok(Some(Pdu { nonce, body: Body::Fetch(first) })) => {
-                if self.arrivals.reader == Some(station) {
-                    self.arrivals.fetched = Some(now);
-                    let body = Body::Page(Box::new(self.arrivals.page(first)));
-                    self.send(now, station, &Pdu { nonce, body });
+                let name = Name { peer: station, nonce };
+                if self.rendezvous.reads(now, name) {
+                    self.arrivals.fetch(now, name, first);
+                    self.send_page(now);
                 }
             }
-            Ok(Some(Pdu { nonce, body: Body::Page(page) })) => self.page = Some((nonce, *page)),
+            Ok(Some(Pdu { nonce, body: Body::Page(page) })) => {
+                let came = Asked { of: Name { peer: station, nonce }, first: page.first };
+                if self.asked == Some(came) && self.rendezvous.reads(now, came.of) {
+                    self.page = Some(*page);
+                }
+            }
             Ok(None) | Err(_) => return false,
         }
         true
     }
 
+    /// Sends the page that was asked for, if its time has come.
+    fn send_page(&mut self, now: Instant) {
+        if let Some((Name { peer, nonce }, page)) = self.arrivals.page(now) {
+            self.send(now, peer, &Pdu { nonce, body: Body::Page(Box::new(page)) });
+        }
+    }
+
     fn expire_all(&mut self, now: Instant) {
         self.rendezvous.expire(now);
         self.host.expire(now);
+        self.send_page(now);
         self.shuttle(now);
     }
 
     fn earliest(&self) -> Option<Deadline> {
-        Deadline::earlier(self.host.deadline(), self.rendezvous.deadline())
+        let page = self.arrivals.deadline();
+        Deadline::earlier(page, Deadline::earlier(self.host.deadline(), self.rendezvous.deadline()))
     }
 
     /// Carries LSDUs between host and rendezvous until both are silent.
     fn shuttle(&mut self, now: Instant) {
+        self.carry(now);
+        self.host.take_part(now, self.rendezvous.loaded().map(|name| name.nonce));
+        self.carry(now);
+    }
+
+    fn carry(&mut self, now: Instant) {
         loop {
             if let Some(Unitdata { station, data, .. }) = self.host.unitdata() {
                 if self.report(now, station, &data) {
@@ -177,9 +174,9 @@ impl<U: Users> Party<U> {
                     self.host.send_unitdata(now, unitdata);
                 }
                 Some(Output::Deliver(indication)) => {
-                    if matches!(indication, Indication::Called { .. }) {
-                        let (frames, transport) = (self.frames, self.host.counters());
-                        self.called = Some(Called { at: now, frames, transport });
+                    if let Indication::Called { hello, .. } = indication {
+                        self.flows = hello.flows;
+                        self.at_call = self.host.counters();
                     }
                     self.told.push_back(indication);
                 }
@@ -190,12 +187,27 @@ impl<U: Users> Party<U> {
     }
 }
 
+impl Party<Host> {
+    /// Whether a frame is taken at all.
+    fn admits(&self, frame: &Frame) -> bool {
+        let Some(source) = source(frame).filter(|source| !source.is_group()) else { return false };
+        let is_whole = frame.len() <= LONGEST_FRAME;
+        let is_control =
+            is_rendezvous(frame) && frame.first::<17>().is_some_and(|[.., control]| control == UI);
+        let is_load = || self.rendezvous.loaded().is_some_and(|name| name.peer == source);
+        is_whole && (is_control || !is_rendezvous(frame) && is_load())
+    }
+}
+
 impl Station for Party<Host> {
     fn addr(&self) -> Mac {
         self.host.addr()
     }
 
     fn receive(&mut self, now: Instant, frame: Frame) {
+        if !self.admits(&frame) {
+            return;
+        }
         self.frames += u64::from(!is_rendezvous(&frame));
         self.host.receive(now, frame);
         self.shuttle(now);

@@ -1,37 +1,35 @@
 //! The end of a session that is called, and takes the load.
 
+mod seen;
+
 use super::SessionError;
-use super::carrier::{Carrier, Users};
+use super::carrier::{Carrier, Users, reference_at};
 use super::iso_tcp::IsoWay;
-use super::party::{Arrivals, Called, Party};
+use super::party::Party;
 use super::way::Way;
 use crate::scenario::Transport;
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::AtomicBool;
 use core::time::Duration;
 use live::clock;
 use live::runner::Control;
+use seen::Seen;
 use stack::clnp;
-use stack::load::{Event, FlowId, Record};
+use stack::load::{Event, Record};
 use stack::messaging;
 use stack::profile::{Framing, Host, HostParams};
 use stack::rendezvous::{self, Indication, Request};
 use stack::tp4;
 use stats::histogram::Histogram;
-use std::collections::BTreeMap;
 use wire::addr::{Mac, Nsap};
 use wire::rendezvous::{Counts, Limits, SAP, text};
 use wire::time::{Instant, nanos};
 
-/// Messages of a flow that are told apart from duplicates; later ones count as new.
-const TOLD_APART: u32 = 1 << 26;
-
 /// The largest TPDU that class 4 can agree on.
 const LARGEST_TPDU_OCTETS: usize = 8_192;
+/// Class 4 connections of a session at a time, so that one peer cannot take all memory.
+const CONNECTIONS: usize = 1_024;
 /// Callers that are answered under full headers if that is how they call.
 const IN_KIND: usize = 16;
-
-/// How long a peer that reads what arrived may be silent.
-const READING: Duration = Duration::from_secs(1);
 
 /// A session as the responder saw it.
 #[derive(Clone, Debug)]
@@ -55,30 +53,10 @@ pub struct Served {
     pub complete: bool,
 }
 
-/// Which messages of a flow have come.
-#[derive(Default)]
-struct Seen(Vec<u64>);
-
-impl Seen {
-    /// Whether this is its first time.
-    fn is_new(&mut self, sequence: u32) -> bool {
-        if sequence >= TOLD_APART {
-            return true;
-        }
-        let (word, bit) = ((sequence / 64) as usize, 1 << (sequence % 64));
-        if self.0.len() <= word {
-            self.0.resize(word + 1, 0);
-        }
-        let is_new = self.0[word] & bit == 0;
-        self.0[word] |= bit;
-        is_new
-    }
-}
-
 /// What is counted of the session under way.
 struct Tally {
     counts: Counts,
-    seen: BTreeMap<FlowId, Seen>,
+    seen: Seen,
     delay: Histogram,
     has_shared_clock: bool,
     span: Option<(Instant, Instant)>,
@@ -88,31 +66,35 @@ impl Tally {
     fn new(has_shared_clock: bool) -> Self {
         Self {
             counts: Counts::default(),
-            seen: BTreeMap::new(),
+            seen: Seen::default(),
             delay: Histogram::new(),
             has_shared_clock,
             span: None,
         }
     }
 
-    fn record(&mut self, record: &Record) {
+    /// Counts a record of a session of so many flows; whether its flow is one of them.
+    fn record(&mut self, record: &Record, flows: u16) -> bool {
+        let is_agreed = record.flow.0 < flows;
         match record.event {
+            Event::Delivered { .. } if !is_agreed => self.counts.not_agreed += 1,
             Event::Delivered { sequence, planned, octets, .. } => {
                 let first = self.span.map_or(record.at, |(first, _)| first);
                 self.span = Some((first, record.at));
-                if !self.seen.entry(record.flow).or_default().is_new(sequence) {
+                if self.seen.is_new(record.flow, sequence) {
+                    self.counts.delivered += 1;
+                    self.counts.octets += octets as u64;
+                    if self.has_shared_clock {
+                        self.delay.record_nanos(nanos(record.at.since(planned)), 1);
+                    }
+                } else {
                     self.counts.duplicates += 1;
-                    return;
-                }
-                self.counts.delivered += 1;
-                self.counts.octets += octets as u64;
-                if self.has_shared_clock {
-                    self.delay.record_nanos(nanos(record.at.since(planned)), 1);
                 }
             }
             Event::Damaged { .. } => self.counts.damaged += 1,
             _ => {}
         }
+        is_agreed
     }
 }
 
@@ -127,33 +109,21 @@ enum On {
 
 impl Responder {
     /// A station on this way that takes as much as the way offers.
-    #[must_use]
-    pub fn new(way: Way, transport: &Transport) -> Self {
-        let nsap = Nsap::of_station(way.addr());
-        let params = HostParams {
-            address: way.addr(),
-            // It takes TPDUs of any size, and sends none longer than a frame. Whether they have a
-            // checksum is for the caller to say: who insists on one decides for both.
-            transport: tp4::Params {
-                tpdu_octets: LARGEST_TPDU_OCTETS,
-                checksum: false,
-                ..transport.params()
-            },
-            network: clnp::Params { in_kind: IN_KIND, ..clnp::Params::inactive(nsap) },
-            last_reference: (clock::now().as_nanos() / 1_000) as u16,
-            accepts: true,
-            saps: vec![SAP],
-            framing: Framing::Ieee8023,
-            messaging: Some(messaging::Params::lan()),
-        };
-        Self(On::Lan(Box::new(Waiting::new(way, Host::new(params, Vec::new())))))
+    ///
+    /// # Errors
+    /// Where the system has no random numbers.
+    pub fn new(way: Way, transport: &Transport) -> Result<Self, SessionError> {
+        let params = host_params(way.addr(), clock::now(), transport);
+        Ok(Self(On::Lan(Box::new(Waiting::new(way, Host::new(params, Vec::new()))?))))
     }
 
     /// A server of transport connections over TCP.
-    #[must_use]
-    pub fn iso_tcp(way: IsoWay) -> Self {
+    ///
+    /// # Errors
+    /// Where the system has no random numbers.
+    pub fn iso_tcp(way: IsoWay) -> Result<Self, SessionError> {
         let host = way.host();
-        Self(On::Tcp(Box::new(Waiting::new(way, host))))
+        Ok(Self(On::Tcp(Box::new(Waiting::new(way, host)?))))
     }
 
     /// Waits for a call until `until` and serves it; `None` where none came, or `stop` was set.
@@ -192,113 +162,98 @@ impl Responder {
     }
 }
 
+/// How the station of a responder is made.
+pub(super) fn host_params(address: Mac, now: Instant, transport: &Transport) -> HostParams {
+    let nsap = Nsap::of_station(address);
+    HostParams {
+        address,
+        // It takes TPDUs of any size, and sends none longer than a frame. Whether they have a
+        // checksum is for the caller to say: one that insists on it decides for both.
+        transport: tp4::Params {
+            tpdu_octets: LARGEST_TPDU_OCTETS,
+            checksum: false,
+            connections: CONNECTIONS,
+            ..transport.params()
+        },
+        network: clnp::Params { in_kind: IN_KIND, ..clnp::Params::inactive(nsap) },
+        last_reference: reference_at(now),
+        accepts: true,
+        saps: vec![SAP],
+        framing: Framing::Ieee8023,
+        messaging: Some(messaging::Params::lan()),
+    }
+}
+
 /// A host that waits on its carrier.
-struct Waiting<C: Carrier> {
+pub(super) struct Waiting<C: Carrier> {
     carrier: C,
     party: Party<C::Users>,
     tally: Tally,
-    /// What came in the same wake-up as the call, behind it.
-    early: Vec<Record>,
-    frames_before: u64,
-    transport_before: tp4::Counters,
-    /// Who called last.
-    caller: Mac,
-    /// A call that came while the session before it was only being remembered.
-    next: Option<Indication>,
 }
 
 impl<C: Carrier> Waiting<C> {
-    fn new(carrier: C, host: C::Users) -> Self {
-        let rendezvous = rendezvous::Params::new(Some(carrier.offered()), text(crate::PROGRAM));
-        Self {
-            tally: Tally::new(carrier.is_within_host()),
-            party: Party::new(host, rendezvous),
-            carrier,
-            early: Vec::new(),
-            frames_before: 0,
-            transport_before: tp4::Counters::default(),
-            caller: Mac::default(),
-            next: None,
-        }
+    pub(super) fn new(mut carrier: C, host: C::Users) -> Result<Self, SessionError> {
+        let secret = carrier.unpredictable()?;
+        let rendezvous =
+            rendezvous::Params::new(Some(carrier.offered()), secret, text(crate::PROGRAM));
+        let tally = Tally::new(carrier.is_within_host());
+        Ok(Self { tally, party: Party::new(host, rendezvous), carrier })
     }
 
     /// Waits for a call until `until` and serves it; `None` where none came, or `stop` was set.
-    fn serve(&mut self, until: Instant, stop: &AtomicBool) -> Result<Option<Served>, SessionError> {
+    pub(super) fn serve(
+        &mut self,
+        until: Instant,
+        stop: &AtomicBool,
+    ) -> Result<Option<Served>, SessionError> {
         let Some(mut served) = self.wait(until, stop)? else { return Ok(None) };
         self.carrier.agree(served.limits);
-        self.begin();
         loop {
             match self.listen(Instant::MAX, stop)? {
                 Some(Indication::StopAsked) => {
                     self.carrier.discard();
                     served.counts = self.counts();
                     served.complete = true;
-                    self.party.arrivals.open_for(self.caller);
-                    self.party.request(clock::now(), Request::Final(served.counts));
-                }
-                Some(next @ Indication::Called { .. }) => {
-                    self.next = Some(next);
-                    break;
+                    let now = self.carrier.now();
+                    self.party.arrivals.open(now, served.limits);
+                    self.party.request(now, Request::Final(served.counts));
                 }
                 Some(Indication::Idle | Indication::Over(_) | Indication::Lost) | None => break,
                 Some(_) => {}
             }
         }
-        self.be_read(stop)?;
-        self.carrier.disagree();
         if !served.complete {
             served.counts = self.counts();
         }
         served.delay = self.tally.delay.clone();
         served.took = self.tally.span.map_or(Duration::ZERO, |(first, last)| last - first);
-        served.transport = difference(&self.party.host.counters(), &self.transport_before);
-        if !served.complete {
-            self.party.host.stop(clock::now());
-        }
+        served.transport = difference(&self.party.host.counters(), &self.party.at_call);
+        self.end();
         Ok(Some(served))
     }
 
-    /// Forgets what came before the call, and counts what has come since.
-    fn begin(&mut self) {
+    /// Ends with everything that the session left here.
+    fn end(&mut self) {
+        self.carrier.disagree();
+        self.party.end_session(self.carrier.now());
         self.tally = Tally::new(self.carrier.is_within_host());
-        self.party.arrivals = Arrivals::default();
-        if let Some(Called { frames, transport, .. }) = self.party.called.take() {
-            (self.frames_before, self.transport_before) = (frames, transport);
-        }
-        for record in core::mem::take(&mut self.early) {
-            self.party.arrivals.hear(&record);
-            self.tally.record(&record);
-        }
+        while self.party.host.record().is_some() {}
     }
 
-    /// Goes on for as long as the initiator reads what arrived.
-    fn be_read(&mut self, stop: &AtomicBool) -> Result<(), SessionError> {
-        while self.next.is_none()
-            && let Some(fetched) = self.party.arrivals.fetched
-            && clock::now() < fetched + READING
-            && !stop.load(Ordering::Relaxed)
-        {
-            if let Some(next @ Indication::Called { .. }) = self.listen(fetched + READING, stop)? {
-                self.next = Some(next);
-            }
-        }
-        Ok(())
+    /// What it waits on.
+    pub(super) const fn carrier(&self) -> &C {
+        &self.carrier
     }
 
     fn counts(&self) -> Counts {
-        Counts { frames: self.party.frames - self.frames_before, ..self.tally.counts }
+        Counts { frames: self.party.frames, ..self.tally.counts }
     }
 
     fn wait(&mut self, until: Instant, stop: &AtomicBool) -> Result<Option<Served>, SessionError> {
         loop {
-            let told = match self.next.take() {
-                Some(next) => Some(next),
-                None => self.listen(until, stop)?,
-            };
-            match told {
+            match self.listen(until, stop)? {
                 None => return Ok(None),
                 Some(Indication::Called { peer, limits, hello }) => {
-                    self.caller = peer;
                     return Ok(Some(Served {
                         peer: self.carrier.name_of(peer),
                         purpose: hello.purpose.to_string(),
@@ -321,15 +276,12 @@ impl<C: Carrier> Waiting<C> {
         until: Instant,
         stop: &AtomicBool,
     ) -> Result<Option<Indication>, SessionError> {
-        let Self { carrier, party, tally, early, .. } = self;
+        let Self { carrier, party, tally } = self;
         if !party.has_told() {
             carrier.run(party, until, stop, &mut |party, _| {
                 while let Some(record) = party.host.record() {
-                    if party.called.as_ref().is_some_and(|called| record.at >= called.at) {
-                        early.push(record);
-                    } else {
+                    if tally.record(&record, party.flows) {
                         party.arrivals.hear(&record);
-                        tally.record(&record);
                     }
                 }
                 if party.has_told() { Control::Stop } else { Control::Continue }

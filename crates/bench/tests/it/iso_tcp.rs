@@ -29,7 +29,7 @@ fn with_server<T>(body: impl FnOnce(SocketAddr) -> T) -> (T, Option<Served>) {
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
         let serving = scope.spawn(|| {
-            let mut responder = Responder::iso_tcp(server);
+            let mut responder = Responder::iso_tcp(server).unwrap();
             let served = responder.serve(clock::now() + Duration::from_secs(60), &stop).unwrap();
             // Whoever was cut off by the end of the session shall not hang.
             drop(responder);

@@ -6,6 +6,7 @@ mod bounds;
 mod closed_windows;
 mod entry;
 mod expected;
+mod hostile;
 mod iso_tcp;
 mod layers;
 mod media;

@@ -78,7 +78,7 @@ fn both_ends_captured(point: &Point, loss: f64, capture: Option<PathBuf>) -> (Me
     let (here, there) = (free_address(), free_address());
     let responder_way = way(there, None, loss);
     let responder = thread::spawn(move || {
-        let mut responder = Responder::new(responder_way, &Transport::lan());
+        let mut responder = Responder::new(responder_way, &Transport::lan()).unwrap();
         let until = clock::now() + Duration::from_secs(60);
         responder.serve(until, &AtomicBool::new(false)).unwrap()
     });

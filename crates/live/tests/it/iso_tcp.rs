@@ -23,6 +23,9 @@ const CR: [u8; 22] =
 /// Nothing here takes so long unless it failed.
 const LONG: Duration = Duration::from_secs(30);
 
+/// The session that load connections name.
+const SESSION: Option<u64> = Some(7);
+
 fn params(lines: usize) -> NetworkHostParams {
     NetworkHostParams { transport: Params::class0(), lines, accepts: true, echoes: true }
 }
@@ -39,6 +42,7 @@ fn with_server(
     thread::scope(|scope| {
         let server = scope.spawn(|| {
             let mut host = NetworkHost::new(params);
+            host.take_part(clock::now(), SESSION);
             let mut records = Vec::new();
             let stopped = wire.run(&mut host, Instant::MAX, &stop, |host, _| {
                 records.extend(core::iter::from_fn(|| host.record()));
@@ -86,6 +90,7 @@ fn carry_out(remote: SocketAddr, flows: Vec<Flow>, limits: Option<Limits>) -> Ve
     let mut wire = IsoTcp::open(IsoTcpParams { listen: None, remote: Some(remote) }).unwrap();
     wire.limit(limits);
     let mut host = NetworkHost::new(params(flows.len()));
+    host.take_part(clock::now(), SESSION);
     flows.into_iter().for_each(|flow| host.add(flow));
     let (mut records, stop) = (Vec::new(), AtomicBool::new(false));
     let stopped = wire.run(&mut host, clock::now() + LONG, &stop, |host, _| {
@@ -261,16 +266,38 @@ fn a_peer_that_does_not_read_is_not_read_from_and_costs_bounded_memory() {
 fn more_connections_than_allowed_are_closed_and_one_that_says_nothing_does_not_stay() {
     let mut few = params(2);
     few.transport.patience = Duration::from_millis(100);
-    let (.., counts) = with_server(few, |address| {
+    let (host, _, counts) = with_server(few, |address| {
         let mut silent = TcpStream::connect(address).unwrap();
         let mut stream = opened(address);
         let mut third = TcpStream::connect(address).unwrap();
-        assert_eq!(read(&mut third, 1), [], "the third is closed at once");
-        assert_eq!(read(&mut silent, 1), [], "and the silent one after TS");
+        assert_eq!(read(&mut silent, 1), [], "the silent one makes room at once");
+        assert_eq!(read(&mut third, 1), [], "and the third is closed after TS");
         stream.write_all(&packet(5)).unwrap();
         assert_eq!(read(&mut stream, 12), packet(5));
     });
-    assert_eq!(counts.refused, 1);
+    assert_eq!((host.counters().refused, counts.refused), (1, 0));
+}
+
+#[test]
+fn load_of_no_session_or_another_is_refused_and_ends_with_the_session() {
+    let (_, records, _) = with_server(params(4), |address| {
+        for session in [None, Some(8)] {
+            let mut wire =
+                IsoTcp::open(IsoTcpParams { listen: None, remote: Some(address) }).unwrap();
+            let mut host = NetworkHost::new(params(1));
+            host.take_part(clock::now(), session);
+            host.add(flow(1, Pattern::Bulk, 1, 100));
+            let (mut records, stop) = (Vec::new(), AtomicBool::new(false));
+            wire.run(&mut host, clock::now() + LONG, &stop, |host, _| {
+                records.extend(core::iter::from_fn(|| host.record()));
+                if host.is_done() { Control::Stop } else { Control::Continue }
+            })
+            .unwrap();
+            let sent = count(&records, |event| matches!(event, Event::Sent { .. }));
+            assert_eq!(sent, 0, "{session:?}: {records:?}");
+        }
+    });
+    assert_eq!(records, []);
 }
 
 #[test]

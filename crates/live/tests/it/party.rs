@@ -31,7 +31,7 @@ pub(crate) struct Party {
 
 impl Party {
     pub(crate) fn new(addr: Mac, load: u32) -> Self {
-        let mut params = Params::new(Some(WIDE), text("tidewire test"));
+        let mut params = Params::new(Some(WIDE), 1, text("tidewire test"));
         params.linger = Duration::from_millis(300);
         Self {
             addr,
@@ -50,6 +50,7 @@ impl Party {
             role: Role::Sender,
             offered: WIDE,
             least: Limits::NONE,
+            flows: 1,
             purpose: text("a test"),
         };
         self.machine.request(clock::now(), Request::Open(call));

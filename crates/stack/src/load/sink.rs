@@ -65,6 +65,12 @@ impl Sink {
         whole.unwrap_or(Outcome::Damaged { reason: "no stamp" })
     }
 
+    /// Octets of the reply a message wants.
+    #[must_use]
+    pub fn reply_octets(request: &Stamp) -> Option<usize> {
+        reply(request).map(|(_, octets)| octets)
+    }
+
     /// The reply a message wants, as a TSDU.
     #[must_use]
     pub fn reply_tsdu(request: &Stamp) -> Option<Bytes> {

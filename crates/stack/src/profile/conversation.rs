@@ -1,6 +1,6 @@
 //! What a host knows of each transport connection: whose it is, and what is half said on it.
 
-use crate::load::{FlowId, Sink};
+use crate::load::{FlowId, Sink, Stamp};
 use bytes::Bytes;
 use std::collections::VecDeque;
 
@@ -23,41 +23,46 @@ pub(super) struct Conversation {
     pub(super) sink: Sink,
     /// The flow of the latest message that arrived.
     pub(super) flow: Option<FlowId>,
-    replies: VecDeque<Bytes>,
+    /// Requests whose replies wait. A reply is made when it is sent, so that 20 octets of a request do
+    /// not take up to 65,534 octets of memory.
+    requests: VecDeque<Stamp>,
 }
 
 impl Conversation {
     pub(super) fn new(role: Role, flow: Option<FlowId>) -> Self {
-        Self { role, sink: Sink::default(), flow, replies: VecDeque::new() }
+        Self { role, sink: Sink::default(), flow, requests: VecDeque::new() }
     }
 
-    /// Queues a reply; `false` where too many wait already.
-    pub(super) fn reply(&mut self, reply: Bytes) -> bool {
-        let room = self.replies.len() < REPLIES;
+    /// Queues the reply to a request; `false` where too many wait already.
+    pub(super) fn reply(&mut self, request: Stamp) -> bool {
+        let room = self.requests.len() < REPLIES;
         if room {
-            self.replies.push_back(reply);
+            self.requests.push_back(request);
         }
         room
     }
 
     /// Whether replies wait.
     pub(super) fn has_replies(&self) -> bool {
-        !self.replies.is_empty()
+        !self.requests.is_empty()
     }
 
     /// How many replies wait.
     pub(super) fn replies(&self) -> usize {
-        self.replies.len()
+        self.requests.len()
     }
 
     /// Octets of the next reply.
     pub(super) fn first_reply_octets(&self) -> Option<usize> {
-        self.replies.front().map(Bytes::len)
+        self.requests.front().and_then(Sink::reply_octets)
     }
 
     /// The next reply, if the connection takes that many octets.
     pub(super) fn next_reply(&mut self, room: usize, idle: bool) -> Option<Bytes> {
-        let fits = self.replies.front().is_some_and(|reply| idle || reply.len() <= room);
-        if fits { self.replies.pop_front() } else { None }
+        let fits = self.first_reply_octets().is_some_and(|octets| idle || octets <= room);
+        if !fits {
+            return None;
+        }
+        Sink::reply_tsdu(&self.requests.pop_front()?)
     }
 }

@@ -9,6 +9,8 @@
 //!
 //! The messages and records are those of the LAN [`Host`](super::Host).
 
+mod attached;
+
 use super::Unitdata;
 use super::conversation::{Conversation, Role};
 use crate::load::{Event, Flow, FlowId, Outcome, Record, Sender, Sink, Stage, Stamp, StampKind};
@@ -17,8 +19,8 @@ use crate::network::{Line, NetworkUser};
 use crate::tp0::{
     Called, Class, Connection, Indication, Network, Params, Reason, Request, disconnect_reason,
 };
+use attached::{Attached, User};
 use bytes::{Bytes, BytesMut};
-use core::mem;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use wire::addr::Mac;
 use wire::packet::Packet;
@@ -39,7 +41,7 @@ const OTHERS: usize = 64;
 /// Where so many replies wait, nothing more is read from their connection.
 const REPLIES_AHEAD: usize = 128;
 /// The longest TSDU that is echoed.
-const LONGEST_ECHO: usize = 1 << 20;
+const LONGEST_ECHO: usize = 1 << 16;
 
 /// What a host on a network with connections is made of.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -52,31 +54,6 @@ pub struct NetworkHostParams {
     pub accepts: bool,
     /// Whether it accepts calls for any other TSAP, or for none, and sends every TSDU back.
     pub echoes: bool,
-}
-
-/// Whose a connection is.
-#[derive(Clone, PartialEq, Eq, Debug)]
-enum User {
-    /// Nobody's yet: its CR has not come.
-    Unknown,
-    /// The rendezvous', with this station.
-    Rendezvous(Mac),
-    /// A flow's, or a peer's that sends one.
-    Load,
-    /// The echo's.
-    Echo,
-}
-
-#[derive(Clone, Debug)]
-struct Attached {
-    connection: Connection,
-    user: User,
-    conversation: Conversation,
-    /// What has come of a TSDU for the rendezvous or the echo.
-    piece: BytesMut,
-    /// What waits for the connection to open, or for room.
-    waiting: VecDeque<Bytes>,
-    is_open: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -108,6 +85,8 @@ pub struct NetworkCounters {
 pub struct NetworkHost {
     params: NetworkHostParams,
     next_line: u32,
+    /// Nonce of the session whose load connections are taken; none are taken without one.
+    session: Option<u64>,
     attached: BTreeMap<Line, Attached>,
     /// Lines whose connection may have something to say, or take.
     touched: BTreeSet<Line>,
@@ -126,6 +105,7 @@ impl NetworkHost {
         Self {
             params,
             next_line: 0,
+            session: None,
             attached: BTreeMap::new(),
             touched: BTreeSet::new(),
             flows: Vec::new(),
@@ -229,7 +209,7 @@ impl NetworkHost {
     // ---- connections ----------------------------------------------------------------------------
 
     fn attach(&mut self, user: User, role: Role) -> Option<Line> {
-        if self.attached.len() >= self.params.lines {
+        if self.attached.len() >= self.params.lines && !self.evict() {
             self.counters.refused += 1;
             return None;
         }
@@ -251,9 +231,14 @@ impl NetworkHost {
     }
 
     fn call(&mut self, now: Instant, tsap: &'static [u8], user: User, role: Role) -> Option<Line> {
+        let user_of_call = user.clone();
         let line = self.attach(user, role)?;
-        let tsap = Bytes::from_static(tsap);
-        let request = Request::Connect { called: tsap.clone(), calling: tsap };
+        let called = Bytes::from_static(tsap);
+        let calling = match (&user_of_call, self.session) {
+            (User::Load, Some(nonce)) => Bytes::copy_from_slice(&nonce.to_be_bytes()),
+            _ => called.clone(),
+        };
+        let request = Request::Connect { called, calling };
         self.attached.get_mut(&line)?.connection.request(now, request);
         self.touched.insert(line);
         Some(line)
@@ -322,7 +307,10 @@ impl NetworkHost {
     fn called(&mut self, now: Instant, line: Line, called: &Called) {
         let user = match &called.called[..] {
             RENDEZVOUS_TSAP => Some(User::Rendezvous(Mac::local(line.0 | 0x8000_0000))),
-            LOAD_TSAP if self.params.accepts => Some(User::Load),
+            LOAD_TSAP if self.params.accepts && self.is_of_session(&called.calling) => {
+                Some(User::Load)
+            }
+            LOAD_TSAP => None,
             _ if self.params.echoes => Some(User::Echo),
             _ => None,
         };
@@ -422,8 +410,7 @@ impl NetworkHost {
             }
             return self.record_event(now, flow, event);
         }
-        let is_lost =
-            Sink::reply_tsdu(&stamp).is_some_and(|reply| !attached.conversation.reply(reply));
+        let is_lost = Sink::reply_octets(&stamp).is_some() && !attached.conversation.reply(stamp);
         self.record_event(now, flow, Event::Delivered { sequence, planned, sent, octets });
         if is_lost {
             self.record_event(now, flow, Event::Damaged { reason: "too many replies wait" });
@@ -483,54 +470,6 @@ impl NetworkHost {
         }
         self.touched.extend(flowing.line);
         true
-    }
-}
-
-impl Attached {
-    /// Whether the connection takes a TSDU of so many octets.
-    fn takes(&self, octets: usize) -> bool {
-        self.connection.is_idle() || octets <= self.connection.room()
-    }
-
-    /// Whether nothing can be sent on it any more.
-    fn is_over(&self) -> bool {
-        use crate::tp0::State;
-        matches!(self.connection.state(), State::Closed | State::Ending | State::Releasing)
-    }
-
-    /// Adds a piece to a TSDU; the whole of it once it ends. One that is too long is dropped.
-    fn gather(&mut self, octets: &[u8], end: bool, most: usize) -> Option<Bytes> {
-        if self.piece.len() <= most {
-            let rest = (most + 1).saturating_sub(self.piece.len());
-            self.piece.extend_from_slice(&octets[..octets.len().min(rest)]);
-        }
-        if !end {
-            return None;
-        }
-        let whole = mem::take(&mut self.piece);
-        (whole.len() <= most).then(|| whole.freeze())
-    }
-
-    /// Hands one TSDU that waits to the connection; whether there was one.
-    fn hand_over(&mut self, now: Instant) -> bool {
-        if !self.is_open {
-            return false;
-        }
-        let idle = self.connection.is_idle();
-        let reply = self.conversation.next_reply(self.connection.room(), idle);
-        let fits = self.waiting.front().is_some_and(|tsdu| self.takes(tsdu.len()));
-        let tsdu = reply.or_else(|| if fits { self.waiting.pop_front() } else { None });
-        let Some(tsdu) = tsdu else { return false };
-        self.connection.request(now, Request::Data { tsdu });
-        true
-    }
-
-    fn add_to(&self, counters: &mut NetworkCounters) {
-        let own = self.connection.counters();
-        counters.sent.iter_mut().zip(own.sent).for_each(|(sum, own)| *sum += own);
-        counters.received.iter_mut().zip(own.received).for_each(|(sum, own)| *sum += own);
-        counters.malformed += own.malformed;
-        counters.closed_window += own.closed_window;
     }
 }
 

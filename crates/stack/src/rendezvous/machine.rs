@@ -1,146 +1,18 @@
 //! The machine that carries the table out.
 
+use super::cookie::Strangers;
+use super::service::{Indication, Name, Note, Params, Request, Unitdata};
 use super::table::{Action, Event, State, transition};
 use crate::machine::{Deadline, Machine, Output, Timer};
 use bytes::{Bytes, BytesMut};
-use core::time::Duration;
 use std::collections::VecDeque;
 use wire::addr::Mac;
 use wire::packet::Packet;
-use wire::read::Malformed;
 use wire::rendezvous::{
-    Agree, Body, Counts, HELLO, Hello, Limits, MAX_OCTETS, Pdu, Refusal, Role, Text,
+    Agree, Body, Counts, HELLO, Hello, Limits, MAX_OCTETS, Pdu, REFUSE_OCTETS, Refusal, Text,
+    VERSION,
 };
 use wire::time::Instant;
-
-/// How a station behaves in a rendezvous.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Params {
-    /// From one Hello or Stop to its repetition.
-    pub repeat: Duration,
-    /// How often a Hello is sent before nobody is taken to be there.
-    pub hello_transmissions: u32,
-    /// How often a Stop is sent before the peer is taken for gone; it may be collecting its counts.
-    pub stop_transmissions: u32,
-    /// From one Alive to the next.
-    pub alive: Duration,
-    /// How long the peer may be silent.
-    pub silence: Duration,
-    /// How long a session that is over is remembered, to answer a Stop that comes again.
-    pub linger: Duration,
-    /// The most this station allows an initiator; `None` where it takes part in nothing.
-    pub maximum: Option<Limits>,
-    /// The program and its version.
-    pub program: Text<16>,
-}
-
-impl Params {
-    /// The times every tidewire uses, with this policy: a dead peer is noticed within a second, and
-    /// four Alives in a row must be lost for a live one to be taken for dead.
-    #[must_use]
-    pub const fn new(maximum: Option<Limits>, program: Text<16>) -> Self {
-        Self {
-            repeat: Duration::from_millis(250),
-            hello_transmissions: 8,
-            stop_transmissions: 40,
-            alive: Duration::from_millis(250),
-            silence: Duration::from_secs(1),
-            linger: Duration::from_secs(3),
-            maximum,
-            program,
-        }
-    }
-}
-
-/// Octets to or from a peer, as LLC's unitdata service carries them on the rendezvous' SAP.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Unitdata {
-    /// Whom they go to or come from.
-    pub peer: Mac,
-    /// One rendezvous PDU.
-    pub packet: Packet,
-}
-
-/// What an initiator asks for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Call {
-    /// The responder.
-    pub peer: Mac,
-    /// The session's name: never the same twice, so that PDUs of an older session are not mistaken.
-    pub nonce: u64,
-    /// Which way the load will go.
-    pub role: Role,
-    /// The most it would send or receive.
-    pub offered: Limits,
-    /// The least with which it makes sense.
-    pub least: Limits,
-    /// What it is for.
-    pub purpose: Text<64>,
-}
-
-/// What a user asks for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Request {
-    /// A session with a peer. Ignored while there is one.
-    Open(Call),
-    /// The session's end. The user sends no load from now on.
-    Stop,
-    /// The peer is told what was counted so far.
-    Counts(Counts),
-    /// The peer is told what was counted in all: the answer to [`Indication::StopAsked`], and
-    /// ignored where that was not said.
-    Final(Counts),
-}
-
-/// What a user is told.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Indication {
-    /// At the responder: an initiator was agreed with. Load may come in; none may be sent yet.
-    Called {
-        /// The initiator.
-        peer: Mac,
-        /// What was agreed.
-        limits: Limits,
-        /// What it said of itself.
-        hello: Hello,
-    },
-    /// Both sides know that both agree: load may be sent, within these limits.
-    Opened {
-        /// The peer.
-        peer: Mac,
-        /// What was agreed.
-        limits: Limits,
-        /// The peer's program and its version.
-        program: Text<16>,
-    },
-    /// At the initiator: the responder does not take part.
-    Refused(Refusal),
-    /// At the initiator: nobody answered.
-    NoAnswer,
-    /// The peer wants to end: send no more load, then say [`Request::Final`].
-    StopAsked,
-    /// What the peer has counted so far.
-    Counts(Counts),
-    /// The session is over as both wished, and this is what the peer counted in all.
-    Over(Counts),
-    /// The peer is gone: everything must stop at once.
-    Lost,
-    /// The session is forgotten; the next may come.
-    Idle,
-}
-
-/// What watchers are told.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Note {
-    /// A Hello or Stop was sent again.
-    Repeated,
-    /// Somebody was turned down.
-    TurnedDown(Mac, Refusal),
-    /// A PDU came in that belongs to no session here.
-    Stray(Mac),
-    /// Octets came in that are no PDU.
-    Malformed(Mac, Malformed),
-}
 
 /// The session there is, or was last.
 #[derive(Clone, Copy, Debug)]
@@ -159,6 +31,9 @@ struct Session {
     theirs: Counts,
     transmissions: u32,
     alives: u32,
+    /// Whether a Challenge was answered at once. Further ones wait for the next repetition, so that a
+    /// responder cannot make an initiator send faster.
+    has_proved: bool,
 }
 
 impl Session {
@@ -176,6 +51,7 @@ impl Session {
             theirs: Counts::default(),
             transmissions: 0,
             alives: 0,
+            has_proved: false,
         }
     }
 }
@@ -190,6 +66,7 @@ pub struct Rendezvous {
     alive: Timer,
     silence: Timer,
     linger: Timer,
+    strangers: Strangers,
     outputs: VecDeque<Output<Unitdata, Indication, Note>>,
 }
 
@@ -198,6 +75,7 @@ impl Rendezvous {
     #[must_use]
     pub const fn new(params: Params) -> Self {
         Self {
+            strangers: Strangers::new(params.secret),
             params,
             state: State::Idle,
             session: None,
@@ -222,28 +100,63 @@ impl Rendezvous {
         self.session.filter(|_| open).map(|session| (session.peer, session.limits))
     }
 
-    fn hello_received(&mut self, now: Instant, peer: Mac, nonce: u64, hello: Hello) {
-        let current = self.session.filter(|_| self.state != State::Idle);
-        if let Some(session) = current {
-            let is_its_own = session.peer == peer && session.nonce == nonce;
-            let is_the_next = session.peer == peer && self.state == State::Reported;
-            if is_its_own {
-                return self.step(now, Event::HelloAgain);
-            }
-            if !is_the_next {
-                return self.turn_down(peer, nonce, Refusal::Busy);
+    /// The session whose load may come in now; `None` before both agree and once the final counts
+    /// are said.
+    #[must_use]
+    pub fn loaded(&self) -> Option<Name> {
+        match self.state {
+            State::Agreed | State::Open | State::Stopping | State::Reporting => self.name(),
+            State::Idle | State::Calling | State::Reported => None,
+        }
+    }
+
+    /// Whether this is the session that is over and may be read. It then lingers on from now.
+    pub fn reads(&mut self, now: Instant, name: Name) -> bool {
+        let is_read = self.state == State::Reported && self.name() == Some(name);
+        if is_read {
+            self.linger.start(now + self.params.linger);
+        }
+        is_read
+    }
+
+    fn name(&self) -> Option<Name> {
+        self.session.map(|Session { peer, nonce, .. }| Name { peer, nonce })
+    }
+
+    fn hello_received(&mut self, now: Instant, from: Name, hello: Hello) {
+        let Name { peer, nonce } = from;
+        match self.state {
+            State::Idle => {}
+            _ if self.name() == Some(from) => return self.step(now, Event::HelloAgain),
+            // It is over within a second, and a Hello comes again.
+            State::Reported => return self.note(Note::Ignored(peer)),
+            State::Calling | State::Agreed | State::Open | State::Stopping | State::Reporting => {
+                return self.turn_down(now, VERSION, from, Refusal::Busy);
             }
         }
         let Some(maximum) = self.params.maximum else {
-            return self.turn_down(peer, nonce, Refusal::Unwilling);
+            return self.turn_down(now, VERSION, from, Refusal::Unwilling);
         };
         let limits = hello.offered.both(maximum);
         let is_nothing = limits.frames_per_second == 0 || limits.bits_per_second == 0;
         if is_nothing || !limits.meet(hello.least) {
-            return self.turn_down(peer, nonce, Refusal::Limits);
+            return self.turn_down(now, VERSION, from, Refusal::Limits);
+        }
+        if !self.strangers.proves(now, from, hello.cookie) {
+            return self.challenge(now, from);
         }
         self.session = Some(Session::new(peer, nonce, hello, limits));
         self.step(now, Event::HelloReceived);
+    }
+
+    /// Asks the sender of a Hello to prove that it receives at its address.
+    fn challenge(&mut self, now: Instant, from: Name) {
+        if !self.strangers.answers(now, from.peer) {
+            return self.note(Note::Ignored(from.peer));
+        }
+        self.note(Note::Challenged(from.peer));
+        let cookie = self.strangers.cookie(now, from);
+        self.send_to(from.peer, Pdu { nonce: from.nonce, body: Body::Challenge { cookie } });
     }
 
     /// A PDU other than a Hello, from the session's peer and with its nonce.
@@ -268,14 +181,24 @@ impl Rendezvous {
                 session.refusal = refusal;
                 Event::RefuseReceived
             }
+            Body::Challenge { cookie } if self.state == State::Calling => {
+                session.hello.cookie = cookie;
+                if core::mem::replace(&mut session.has_proved, true) {
+                    return;
+                }
+                Event::ChallengeReceived
+            }
             Body::Alive { .. } => Event::AliveReceived,
+            Body::Done => Event::DoneReceived,
             Body::Stop => Event::StopReceived,
             Body::Counts { counts, is_final } => {
                 session.theirs = counts;
                 if is_final { Event::FinalReceived } else { Event::CountsReceived }
             }
-            // An Agree that comes again changes nothing; the rest is of a later version.
-            Body::Agree(_) | Body::Hello(_) | Body::Foreign { .. } => return,
+            // An Agree or a Challenge that comes again changes nothing; the rest is of a later version.
+            Body::Agree(_) | Body::Hello(_) | Body::Challenge { .. } | Body::Foreign { .. } => {
+                return;
+            }
         };
         self.step(now, event);
     }
@@ -289,6 +212,7 @@ impl Rendezvous {
                 self.note(Note::Repeated);
                 self.transmit_again(now);
             }
+            Action::Prove => self.transmit_again(now),
             Action::Agree => self.agree(now),
             Action::AgreeAgain => {
                 self.silence.start(now + self.params.silence);
@@ -303,7 +227,16 @@ impl Rendezvous {
             Action::NoAnswer => self.end(Indication::NoAnswer),
             Action::Lose => self.end(Indication::Lost),
             Action::Forget => self.end(Indication::Idle),
-            Action::Answer => self.answer(),
+            Action::SendDone => {
+                self.send(Body::Done);
+                self.end(Indication::Idle);
+            }
+            Action::Answer => {
+                if self.state == State::Reported {
+                    self.linger.start(now + self.params.linger);
+                }
+                self.answer();
+            }
             Action::SendCounts => {
                 if let Some(session) = self.session {
                     self.send(Body::Counts { counts: session.interim, is_final: false });
@@ -426,9 +359,16 @@ impl Rendezvous {
         self.outputs.push_back(Output::Send(Unitdata { peer, packet }));
     }
 
-    fn turn_down(&mut self, peer: Mac, nonce: u64, refusal: Refusal) {
-        self.note(Note::TurnedDown(peer, refusal));
-        self.send_to(peer, Pdu { nonce, body: Body::Refuse(refusal) });
+    /// Refuses in the version of the caller, which reads no other.
+    fn turn_down(&mut self, now: Instant, version: u8, from: Name, refusal: Refusal) {
+        if !self.strangers.answers(now, from.peer) {
+            return self.note(Note::Ignored(from.peer));
+        }
+        self.note(Note::TurnedDown(from.peer, refusal));
+        let mut octets = BytesMut::with_capacity(REFUSE_OCTETS);
+        Pdu::encode_refuse(version, from.nonce, refusal, &mut octets);
+        let packet = Packet::new(octets.freeze());
+        self.outputs.push_back(Output::Send(Unitdata { peer: from.peer, packet }));
     }
 
     fn deliver(&mut self, indication: Indication) {
@@ -457,6 +397,8 @@ impl Machine for Rendezvous {
                     offered: call.offered,
                     least: call.least,
                     program: self.params.program,
+                    flows: call.flows,
+                    cookie: 0,
                     purpose: call.purpose,
                 };
                 self.session = Some(Session::new(call.peer, call.nonce, hello, Limits::NONE));
@@ -476,6 +418,7 @@ impl Machine for Rendezvous {
                 }
                 self.step(now, Event::FinalRequested);
             }
+            Request::Done => self.step(now, Event::DoneRequested),
         }
     }
 
@@ -489,14 +432,16 @@ impl Machine for Rendezvous {
         match pdu.body {
             // A group cannot be a party to an agreement.
             _ if peer.is_group() => self.note(Note::Stray(peer)),
-            Body::Hello(hello) => self.hello_received(now, peer, pdu.nonce, hello),
-            Body::Foreign { kind: HELLO, .. } => {
-                self.turn_down(peer, pdu.nonce, Refusal::Version);
+            Body::Hello(hello) => {
+                self.hello_received(now, Name { peer, nonce: pdu.nonce }, hello);
+            }
+            // An answer is no longer than what it answers.
+            Body::Foreign { kind: HELLO, version } if octets.len() >= REFUSE_OCTETS => {
+                let from = Name { peer, nonce: pdu.nonce };
+                self.turn_down(now, version, from, Refusal::Version);
             }
             body => {
-                let is_the_session =
-                    self.session.is_some_and(|s| s.peer == peer && s.nonce == pdu.nonce);
-                if is_the_session {
+                if self.name() == Some(Name { peer, nonce: pdu.nonce }) {
                     self.answered(now, body);
                 } else {
                     self.note(Note::Stray(peer));

@@ -58,6 +58,12 @@ pub enum Event {
     SilenceRanOut,
     /// The session has been over for long enough to be forgotten.
     LingerRanOut,
+    /// A Challenge came in for the first time.
+    ChallengeReceived,
+    /// The user has read what it wanted of the session.
+    DoneRequested,
+    /// A Done came in.
+    DoneReceived,
 }
 
 /// What is done about it.
@@ -67,6 +73,8 @@ pub enum Action {
     Call,
     /// Send the Hello or the Stop again.
     Repeat,
+    /// Send the Hello with the cookie of the Challenge.
+    Prove,
     /// Send the Agree and tell the user to expect load.
     Agree,
     /// Send the Agree again.
@@ -97,6 +105,8 @@ pub enum Action {
     Lose,
     /// Forget the session.
     Forget,
+    /// Send a Done and forget the session.
+    SendDone,
 }
 
 /// What happens to a session in `state` upon `event`; `None` where nothing does.
@@ -111,6 +121,7 @@ pub const fn transition(state: State, event: Event) -> Option<(State, Action)> {
         (State::Calling, Event::BadAgreeReceived | Event::RefuseReceived) => {
             (State::Idle, Action::Refused)
         }
+        (State::Calling, Event::ChallengeReceived) => (State::Calling, Action::Prove),
         (State::Calling, Event::RepeatRanOut) => (State::Calling, Action::Repeat),
         (State::Calling, Event::GaveUp) => (State::Idle, Action::NoAnswer),
         (State::Calling, Event::StopRequested) => (State::Idle, Action::Forget),
@@ -151,8 +162,10 @@ pub const fn transition(state: State, event: Event) -> Option<(State, Action)> {
         (State::Reported, Event::StopReceived) => (State::Reported, Action::Answer),
         (State::Reported, Event::FinalRequested) => (State::Reported, Action::SendFinal),
         (State::Reported, Event::OpenRequested) => (State::Calling, Action::Call),
-        (State::Reported, Event::HelloReceived) => (State::Agreed, Action::Agree),
-        (State::Reported, Event::LingerRanOut) => (State::Idle, Action::Forget),
+        (State::Reported, Event::DoneRequested) => (State::Idle, Action::SendDone),
+        (State::Reported, Event::DoneReceived | Event::LingerRanOut) => {
+            (State::Idle, Action::Forget)
+        }
         (State::Reported, _) => return None,
     })
 }
@@ -171,7 +184,7 @@ mod tests {
         State::Reporting,
         State::Reported,
     ];
-    const EVENTS: [Event; 18] = [
+    const EVENTS: [Event; 21] = [
         Event::OpenRequested,
         Event::StopRequested,
         Event::CountsRequested,
@@ -190,6 +203,9 @@ mod tests {
         Event::AliveRanOut,
         Event::SilenceRanOut,
         Event::LingerRanOut,
+        Event::ChallengeReceived,
+        Event::DoneRequested,
+        Event::DoneReceived,
     ];
 
     #[test]

@@ -5,7 +5,7 @@ use crate::machine::{Machine, Output};
 use core::time::Duration;
 use wire::addr::Mac;
 use wire::packet::Packet;
-use wire::rendezvous::{Body, Counts, Limits, Pdu, Refusal, Role, text};
+use wire::rendezvous::{Body, Counts, Hello, Limits, Pdu, Refusal, Role, text};
 use wire::time::Instant;
 
 const A: Mac = Mac::local(1);
@@ -16,11 +16,19 @@ const NARROW: Limits = Limits { frames_per_second: 50, bits_per_second: 20_000_0
 
 fn call(peer: Mac, least: Limits) -> Request {
     let purpose = text("a test");
-    Request::Open(Call { peer, nonce: 7, role: Role::Sender, offered: WIDE, least, purpose })
+    Request::Open(Call {
+        peer,
+        nonce: 7,
+        role: Role::Sender,
+        offered: WIDE,
+        least,
+        flows: 1,
+        purpose,
+    })
 }
 
 fn station(maximum: Option<Limits>) -> Rendezvous {
-    Rendezvous::new(Params::new(maximum, text("tidewire test")))
+    Rendezvous::new(Params::new(maximum, 0x5EC2E7, text("tidewire test")))
 }
 
 const fn ms(at: u64) -> Instant {
@@ -106,6 +114,8 @@ fn kind(body: &Body) -> &'static str {
         Body::Stop => "Stop",
         Body::Counts { is_final: true, .. } => "Final",
         Body::Counts { .. } => "Counts",
+        Body::Challenge { .. } => "Challenge",
+        Body::Done => "Done",
         Body::Foreign { .. } => "Foreign",
     }
 }
@@ -125,7 +135,7 @@ fn short(indication: &Indication) -> String {
 }
 
 const fn delivered(delivered: u64) -> Counts {
-    Counts { delivered, octets: 0, duplicates: 0, damaged: 0, frames: 0 }
+    Counts { delivered, octets: 0, duplicates: 0, damaged: 0, frames: 0, not_agreed: 0 }
 }
 
 #[test]
@@ -294,12 +304,17 @@ fn strangers_old_sessions_and_groups_move_nothing() {
 #[test]
 fn a_hello_of_a_later_version_is_refused_and_nothing_else_of_it_answered() {
     let mut machine = station(Some(WIDE));
-    let foreign = |kind| Pdu { nonce: 1, body: Body::Foreign { version: 2, kind } };
+    let foreign = |kind| Pdu { nonce: 1, body: Body::Foreign { version: 3, kind } };
     machine.receive(Instant::ZERO, unitdata(C, foreign(1)));
+    assert_eq!(machine.poll(), Some(Output::Note(Note::Stray(C))), "shorter than its answer");
+    let mut hello = octets(foreign(1));
+    hello.push(0);
+    machine.receive(Instant::ZERO, Unitdata { peer: C, packet: Packet::new(hello.into()) });
     let note = machine.poll();
     assert_eq!(note, Some(Output::Note(Note::TurnedDown(C, Refusal::Version))));
-    assert!(matches!(machine.poll(), Some(Output::Send(_))));
-    machine.receive(Instant::ZERO, unitdata(C, foreign(3)));
+    let Some(Output::Send(refuse)) = machine.poll() else { panic!("no Refuse") };
+    assert_eq!(refuse.packet.to_bytes()[4], 3, "the version of the caller, who reads no other");
+    machine.receive(Instant::ZERO, unitdata(C, foreign(4)));
     assert_eq!(machine.poll(), Some(Output::Note(Note::Stray(C))));
     assert_eq!(machine.poll(), None);
 }
@@ -322,14 +337,116 @@ fn the_next_session_with_the_same_peer_need_not_wait() {
     pair.request(0, Request::Stop);
     pair.request(1, Request::Final(delivered(1)));
     let Request::Open(again) = call(B, Limits::NONE) else { unreachable!() };
+    pair.request(0, Request::Done);
+    assert_eq!(pair.machines[1].state(), State::Idle, "the Done ended the linger");
     pair.request(0, Request::Open(Call { nonce: 8, ..again }));
+    // The caller was challenged less than 100 ms ago, so that its first Hello gets no answer.
+    pair.run_until(ms(250));
     assert_eq!(pair.machines[0].permitted(), Some((B, WIDE)));
     pair.run_until(pair.now + Duration::from_secs(5));
     assert_eq!(pair.machines[1].permitted(), Some((A, WIDE)), "the old linger ended the new");
 }
 
-fn unitdata(peer: Mac, pdu: Pdu) -> Unitdata {
+fn octets(pdu: Pdu) -> Vec<u8> {
     let mut octets = Vec::new();
     pdu.encode(&mut octets);
-    Unitdata { peer, packet: Packet::new(octets.into()) }
+    octets
+}
+
+fn unitdata(peer: Mac, pdu: Pdu) -> Unitdata {
+    Unitdata { peer, packet: Packet::new(octets(pdu).into()) }
+}
+
+fn hello(nonce: u64, cookie: u64) -> Pdu {
+    let (program, purpose) = (text(""), text(""));
+    let (offered, least) = (WIDE, Limits::NONE);
+    let role = Role::Sender;
+    let hello = Hello { role, offered, least, flows: 1, cookie, program, purpose };
+    Pdu { nonce, body: Body::Hello(hello) }
+}
+
+/// PDUs and indications that a machine has ready.
+fn drained(machine: &mut Rendezvous) -> (Vec<Unitdata>, Vec<Indication>) {
+    let (mut sent, mut told) = (Vec::new(), Vec::new());
+    while let Some(output) = machine.poll() {
+        match output {
+            Output::Send(unitdata) => sent.push(unitdata),
+            Output::Deliver(indication) => told.push(indication),
+            Output::Note(_) => {}
+        }
+    }
+    (sent, told)
+}
+
+#[test]
+fn a_hello_without_a_cookie_leaves_no_state_and_a_shorter_answer() {
+    let mut machine = station(Some(WIDE));
+    let mut answered = 0;
+    for number in 0..10_000 {
+        let request = unitdata(Mac::local(number), hello(u64::from(number), 0));
+        let length = request.packet.len();
+        machine.receive(ms(1), request);
+        let (sent, told) = drained(&mut machine);
+        assert_eq!((machine.state(), told.len()), (State::Idle, 0), "a spoofed Hello");
+        for answer in sent {
+            assert_eq!(answer.peer, Mac::local(number));
+            assert!(answer.packet.len() <= length, "{} octets", answer.packet.len());
+            answered += 1;
+        }
+    }
+    // All within 100 ms, in which each of 64 groups of addresses gets one answer.
+    assert_eq!(answered, 64);
+}
+
+#[test]
+fn a_cookie_opens_a_session_for_its_own_address_and_nonce_alone() {
+    let mut machine = station(Some(WIDE));
+    machine.receive(ms(1), unitdata(A, hello(7, 0)));
+    let (sent, _) = drained(&mut machine);
+    let Ok(Pdu { nonce: 7, body: Body::Challenge { cookie } }) =
+        Pdu::decode(&sent[0].packet.to_bytes())
+    else {
+        panic!("no Challenge")
+    };
+    for (peer, nonce) in [(B, 7), (A, 8)] {
+        machine.receive(ms(2), unitdata(peer, hello(nonce, cookie)));
+        assert_eq!(machine.state(), State::Idle, "{peer} {nonce}");
+    }
+    machine.receive(ms(3), unitdata(A, hello(7, cookie)));
+    assert_eq!(machine.loaded(), Some(Name { peer: A, nonce: 7 }));
+}
+
+#[test]
+fn a_flood_of_challenges_gets_no_more_hellos_than_silence_does() {
+    let mut machine = station(None);
+    machine.request(Instant::ZERO, call(B, Limits::NONE));
+    let mut hellos = drained(&mut machine).0.len();
+    for cookie in 1..3_000 {
+        let now = ms(cookie);
+        machine.receive(now, unitdata(B, Pdu { nonce: 7, body: Body::Challenge { cookie } }));
+        machine.expire(now);
+        hellos += drained(&mut machine).0.len();
+    }
+    assert_eq!(hellos, 8);
+    assert_eq!(machine.state(), State::Idle, "given up");
+}
+
+#[test]
+fn a_report_is_read_by_its_initiator_and_keeps_the_session_a_second() {
+    let mut pair = Pair::new(Some(WIDE));
+    pair.request(0, call(B, Limits::NONE));
+    let name = Name { peer: A, nonce: 7 };
+    assert!(!pair.machines[1].reads(pair.now, name), "before the end");
+    pair.request(0, Request::Stop);
+    pair.request(1, Request::Final(delivered(1)));
+    for other in [Name { nonce: 8, ..name }, Name { peer: C, ..name }] {
+        assert!(!pair.machines[1].reads(pair.now, other));
+    }
+    for at in [900, 1_800, 2_700] {
+        pair.run_until(ms(at));
+        assert!(pair.machines[1].reads(pair.now, name), "{at} ms");
+    }
+    pair.run_until(ms(3_701));
+    assert!(!pair.machines[1].reads(pair.now, name), "a second of silence ends it");
+    assert_eq!(pair.machines[1].state(), State::Idle);
 }

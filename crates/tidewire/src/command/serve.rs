@@ -51,7 +51,7 @@ fn listen(serve: &Serve, output: &Output) -> anyhow::Result<Responder> {
         let (name, station) = (way.name().to_owned(), way.addr().to_string());
         output.record(&json!({ "type": "listening", "port": name, "station": station }))?;
         output.line(format_args!("serving on {name} as {station}; Ctrl-C ends it"))?;
-        return Ok(Responder::new(way, &Transport::lan()));
+        return Responder::new(way, &Transport::lan()).map_err(way::explain);
     };
     let address = way::over(url)?;
     if serve.port.foreign_peer && !is_near(address.ip()) {
@@ -61,7 +61,7 @@ fn listen(serve: &Serve, output: &Output) -> anyhow::Result<Responder> {
     let name = way.name().to_owned();
     output.record(&json!({ "type": "listening", "port": name }))?;
     output.line(format_args!("serving on {name}; Ctrl-C ends it"))?;
-    Ok(Responder::iso_tcp(way))
+    Responder::iso_tcp(way).map_err(way::explain)
 }
 
 fn print(served: &Served, output: &Output) -> anyhow::Result<()> {

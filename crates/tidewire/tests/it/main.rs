@@ -17,6 +17,7 @@ mod doctor;
 mod documents;
 mod export;
 mod help;
+mod hostile;
 mod iso_tcp;
 mod layers;
 mod long_segments;

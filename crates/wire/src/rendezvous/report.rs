@@ -6,7 +6,8 @@
 //! ```
 //!
 //! The head is that of every rendezvous PDU, with kinds of their own. A Fetch asks for the arrivals
-//! from a number on; whoever asks repeats it until its Page comes, so that nothing else has state.
+//! from a number on. The initiator repeats it until its Page comes; the responder answers at the rate
+//! that was agreed on, and no more often than a whole report takes with every Fetch repeated.
 
 use super::{MAGIC, VERSION};
 use crate::read::{Malformed, Reader};

@@ -1,8 +1,9 @@
 use super::*;
 use crate::session::carrier::OnWake;
 use live::runner::Stopped;
-use stack::load::{Flow, Pattern, Service};
+use stack::load::{Flow, FlowId, Pattern, Service};
 use stack::station::{Station, Transmission};
+use wire::addr::Mac;
 use wire::units::BitRate;
 
 const CALLER: Mac = Mac::local(1);
@@ -20,7 +21,7 @@ fn party(address: Mac, offered: Option<Limits>) -> Party<Host> {
         framing: Framing::Ieee8023,
         messaging: None,
     };
-    Party::new(Host::new(params, Vec::new()), rendezvous::Params::new(offered, text("test")))
+    Party::new(Host::new(params, Vec::new()), rendezvous::Params::new(offered, 1, text("test")))
 }
 
 /// A LAN on which the responder is so slow that the caller's call, its load and its end are all there
@@ -83,6 +84,14 @@ impl Carrier for Slow {
         Ok(if control == Control::Stop { Stopped::Satisfied } else { Stopped::Ended })
     }
 
+    fn now(&self) -> Instant {
+        clock::now()
+    }
+
+    fn unpredictable(&mut self) -> Result<u128, SessionError> {
+        Ok(1)
+    }
+
     fn offered(&self) -> Limits {
         Limits { frames_per_second: 1_000, bits_per_second: BitRate::mbps(1).bits_per_second() }
     }
@@ -118,11 +127,12 @@ fn load_that_is_there_when_the_call_is_heard_is_counted() {
             role: wire::rendezvous::Role::Sender,
             offered,
             least: Limits::NONE,
+            flows: 2,
             purpose: text("load"),
         }),
     );
     let host = party(HERE, None).host;
-    let mut waiting = Waiting::new(Slow { caller }, host);
+    let mut waiting = Waiting::new(Slow { caller }, host).unwrap();
     let served = waiting.serve(Instant::MAX, &AtomicBool::new(false)).unwrap().unwrap();
     assert!(served.complete);
     assert_eq!((served.counts.delivered, served.counts.octets), (MESSAGES, 100 * MESSAGES));

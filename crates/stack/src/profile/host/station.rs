@@ -1,12 +1,21 @@
 //! The host as its medium sees it: which frame goes first, and whose a frame is.
 
-use super::{Ahead, Framing, Host, Outgoing, Sockets};
+use super::{Ahead, Framing, Host, HostParams, Outgoing, Sockets};
 use crate::llc::type1::{Indication, Lpdu};
 use crate::llc::type3;
 use crate::machine::{Deadline, Machine};
 use crate::station::{Crossing, Frame, MacQueues, Station, Transmission};
 use wire::addr::{Mac, Sap};
 use wire::time::Instant;
+
+impl Host {
+    /// The same station without flows, connections or anything under way, as after a loss of power.
+    ///
+    /// `last_reference` is the reference before the first one it gives out from now on.
+    pub fn restart(&mut self, last_reference: u16) {
+        *self = Self::new(HostParams { last_reference, ..self.params.clone() }, Vec::new());
+    }
+}
 
 impl Station for Host {
     fn addr(&self) -> Mac {

@@ -1,0 +1,106 @@
+//! Messages that arrived in a session, kept for its initiator, who reads them page by page.
+//!
+//! Pages go out at the rate that both agreed on, and no more of them than a whole report takes with every
+//! Fetch repeated as often as an initiator repeats it.
+
+use core::time::Duration;
+use live::port::Bucket;
+use stack::load::{Event, Record};
+use stack::machine::Deadline;
+use stack::rendezvous::Name;
+use wire::rendezvous::Limits;
+use wire::rendezvous::report::{Arrival, ON_A_PAGE, Page};
+use wire::time::Instant;
+
+/// Arrivals of a session that are kept for its initiator; of more, only the counts are reported.
+pub(super) const KEPT: usize = 1 << 19;
+/// From one Fetch to its repetition.
+pub(super) const FETCH_AGAIN: Duration = Duration::from_millis(250);
+/// How often a Fetch is sent at the most.
+pub(super) const FETCHES: u32 = 8;
+/// Bits of the longest page on the wire: preamble, MAC and LLC headers, and FCS included.
+pub(super) const PAGE_BITS: u64 = (8 + 14 + 3 + 23 + 34 * ON_A_PAGE as u64 + 4) * 8;
+
+/// What arrived in a session.
+#[derive(Default)]
+pub(super) struct Arrivals {
+    kept: Vec<Arrival>,
+    /// Whether there were more than are kept.
+    overflowed: bool,
+    reading: Option<Reading>,
+}
+
+/// The initiator's reading, once the session is over.
+struct Reading {
+    frames: Bucket,
+    bits: Bucket,
+    fetches_left: usize,
+    pending: Option<Pending>,
+}
+
+/// A page that was asked for and waits for its time.
+#[derive(Clone, Copy)]
+struct Pending {
+    of: Name,
+    first: u32,
+    due: Instant,
+}
+
+impl Arrivals {
+    /// Keeps what of a record the initiator may read.
+    pub(super) fn hear(&mut self, record: &Record) {
+        let Event::Delivered { sequence, planned, sent, octets } = record.event else { return };
+        let octets = u32::try_from(octets).unwrap_or(u32::MAX);
+        self.keep(Arrival { flow: record.flow.0, sequence, octets, planned, sent, at: record.at });
+    }
+
+    fn keep(&mut self, arrival: Arrival) {
+        if self.kept.len() < KEPT {
+            self.kept.push(arrival);
+        } else {
+            self.overflowed = true;
+        }
+    }
+
+    /// The session is over: its initiator may read, within these limits.
+    pub(super) fn open(&mut self, now: Instant, limits: Limits) {
+        let pages = self.kept.len().div_ceil(ON_A_PAGE).max(1);
+        self.reading = Some(Reading {
+            frames: Bucket::new(now, u64::from(limits.frames_per_second), 1),
+            bits: Bucket::new(now, limits.bits_per_second, PAGE_BITS),
+            fetches_left: pages.saturating_mul(FETCHES as usize),
+            pending: None,
+        });
+    }
+
+    /// The initiator asks for a page. A later Fetch takes the place of one that waits.
+    pub(super) fn fetch(&mut self, now: Instant, of: Name, first: u32) {
+        let Some(reading) = &mut self.reading else { return };
+        let Some(left) = reading.fetches_left.checked_sub(1) else { return };
+        reading.fetches_left = left;
+        let ready = |bucket: &mut Bucket, tokens| bucket.ready(now, tokens);
+        let frames = ready(&mut reading.frames, 1);
+        let bits = ready(&mut reading.bits, PAGE_BITS);
+        if let (Some(frames), Some(bits)) = (frames, bits) {
+            reading.pending = Some(Pending { of, first, due: frames.max(bits) });
+        }
+    }
+
+    /// When the page that waits may go.
+    pub(super) fn deadline(&self) -> Option<Deadline> {
+        let pending = self.reading.as_ref()?.pending?;
+        Some(Deadline { at: pending.due, timer: "page" })
+    }
+
+    /// The page that was asked for and whose time has come, and the session that it is for.
+    pub(super) fn page(&mut self, now: Instant) -> Option<(Name, Page)> {
+        let reading = self.reading.as_mut()?;
+        let Pending { of, first, .. } = reading.pending.take_if(|pending| pending.due <= now)?;
+        reading.frames.take(1);
+        reading.bits.take(PAGE_BITS);
+        let from = usize::try_from(first).unwrap_or(usize::MAX);
+        let arrivals = self.kept.iter().skip(from).take(ON_A_PAGE).copied().collect();
+        let kept = u32::try_from(self.kept.len()).unwrap_or(u32::MAX);
+        Some((of, Page { first, kept, is_all: !self.overflowed, arrivals }))
+    }
+}

@@ -1,0 +1,322 @@
+//! Whole sessions against a peer whose every act stands in a script of octets, in simulated time.
+//!
+//! The script is a complete hostile peer: control PDUs with right and wrong nonces and cookies, load of
+//! any flow and size, raw TPDUs and LPDUs, and the frames of an honest host, some of them damaged. What
+//! runs against it is the session itself, [`serve`] as responder and [`measure`] as initiator, as on a
+//! LAN. Not covered: ports, sockets and the governor, which stand below.
+//!
+//! Each run checks what a peer may never bring about: an answer to a group, an answer longer than all
+//! that a station without a session has sent, a frame longer than 802.3 carries, pages faster than
+//! agreed, or a loop without end. Memory is for the caller to measure.
+
+mod acts;
+
+use super::SessionError;
+use super::carrier::{Carrier, OnWake};
+use super::initiator::{Order, carry_out, host_params};
+use super::party::Party;
+use super::responder::{Waiting, host_params as responder_params};
+use crate::scenario::{self, Transport};
+use acts::{Act, Peer};
+use core::sync::atomic::AtomicBool;
+use core::time::Duration;
+use live::runner::{Control, Stopped};
+use stack::profile::Host;
+use stack::station::{Frame, Station as _, Transmission, destination, source};
+use std::collections::BTreeMap;
+use wire::addr::Mac;
+use wire::rendezvous::report::{Body as ReportBody, Pdu as ReportPdu};
+use wire::rendezvous::{Limits, SAP};
+use wire::time::Instant;
+
+/// The station under test.
+const HERE: Mac = Mac::local(1);
+/// The peer that holds the session, where there is one.
+const PEER: Mac = Mac::local(2);
+/// What the station under test offers.
+const OFFERED: Limits = Limits { frames_per_second: 1_000, bits_per_second: 1_000_000 };
+/// The longest frame without FCS that 802.3 carries.
+const LONGEST_FRAME: usize = 1_514;
+/// Octets of MAC and LLC headers.
+const HEADERS: usize = 17;
+/// Wake-ups of a script at the most: an act or a deadline each.
+const WAKES: usize = 200_000;
+/// When a script begins.
+const START: Instant = Instant::from_nanos(1_000_000_000);
+
+/// The load that [`measure`] offers.
+const LOAD: &str = r#"
+version = 1
+title = "scripted"
+stop = { after = "2 s", warmup = "none" }
+medium = { kind = "ideal", rate = "100 Mbit/s" }
+stations = { count = 2, prefix = "s" }
+[[flow]]
+name = "connection"
+from = "s-1"
+to = "s-2"
+service = "class-4"
+pattern = { kind = "maximum-rate-request", reply = "200 B" }
+size = "300 B"
+messages = 50
+[[flow]]
+name = "datagrams"
+from = "s-1"
+to = "s-2"
+service = "datagram"
+pattern = { kind = "cyclic", period = "50 ms" }
+size = "100 B"
+messages = 20
+"#;
+
+/// What a script came to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Outcome {
+    /// Sessions that were agreed on and ended.
+    pub sessions: u64,
+    /// Messages delivered in them, as counted here.
+    pub delivered: u64,
+    /// Frames that the station under test sent.
+    pub sent: u64,
+}
+
+/// Runs a responder against a script.
+///
+/// # Panics
+/// Where the peer brought about what it may not: see the module.
+#[must_use]
+pub fn serve(script: &[u8]) -> Outcome {
+    let lan = Lan::new(script);
+    let host = Host::new(responder_params(HERE, START, &Transport::lan()), Vec::new());
+    let Ok(mut waiting) = Waiting::new(lan, host) else { return Outcome::default() };
+    let mut outcome = Outcome::default();
+    let stop = AtomicBool::new(false);
+    while let Ok(Some(served)) = waiting.serve(Instant::MAX, &stop) {
+        outcome.sessions += 1;
+        outcome.delivered += served.counts.delivered;
+    }
+    outcome.sent = waiting.carrier().sent;
+    outcome
+}
+
+/// Runs an initiator, with a small load, against a script.
+///
+/// # Panics
+/// Where the peer brought about what it may not: see the module; or if more was delivered than sent.
+#[must_use]
+pub fn measure(script: &[u8]) -> Outcome {
+    let mut lan = Lan::new(script);
+    let study = scenario::load(LOAD, "scripted").expect("the scenario is one");
+    let point = study.points.into_iter().next().expect("it has one point");
+    let params = host_params(HERE, START, &point.scenario);
+    let order = Order {
+        point: &point,
+        scenario_hash: "",
+        replication: 0,
+        peer: PEER,
+        stop: &AtomicBool::new(false),
+        progress: &mut |_| {},
+    };
+    let measured = carry_out(&mut lan, Host::new(params, Vec::new()), order);
+    let mut outcome = Outcome { sent: lan.sent, ..Outcome::default() };
+    if let Ok(measured) = measured {
+        outcome.sessions = 1;
+        for flow in &measured.sample.flows {
+            assert!(flow.delivered <= flow.sent, "{} of {} delivered", flow.delivered, flow.sent);
+            outcome.delivered += flow.delivered;
+        }
+    }
+    outcome
+}
+
+/// A LAN in simulated time with the scripted peer on it.
+struct Lan<'a> {
+    now: Instant,
+    peer: Peer<'a>,
+    limits: Option<Limits>,
+    sent: u64,
+    wakes: usize,
+    /// Octets received from and sent to each station that never held a session.
+    strangers: BTreeMap<Mac, Balance>,
+    /// Pages of the session under way: when the first went out, and how many have.
+    pages: Option<Pages>,
+    /// The station that holds a session, or held the last.
+    holder: Option<Mac>,
+}
+
+/// Octets that a station sent and was sent.
+#[derive(Clone, Copy, Default)]
+struct Balance {
+    received: usize,
+    sent: usize,
+}
+
+/// Pages that went out.
+#[derive(Clone, Copy)]
+struct Pages {
+    since: Instant,
+    count: u64,
+}
+
+impl<'a> Lan<'a> {
+    fn new(script: &'a [u8]) -> Self {
+        Self {
+            now: START,
+            peer: Peer::new(script),
+            limits: None,
+            sent: 0,
+            wakes: 0,
+            strangers: BTreeMap::new(),
+            pages: None,
+            holder: None,
+        }
+    }
+
+    /// Takes what the station under test sends.
+    fn hear_all(&mut self, party: &mut Party<Host>) {
+        while let Some(frame) = party.poll() {
+            self.sent += 1;
+            self.check(&frame);
+            party.transmitted(self.now, Transmission::Sent);
+            self.peer.hear(self.now, &frame);
+        }
+    }
+
+    fn check(&mut self, frame: &Frame) {
+        assert!(frame.len() <= LONGEST_FRAME, "{} octets", frame.len());
+        let to = destination(frame).unwrap_or_default();
+        assert!(!to.is_group(), "an answer to a group");
+        if self.holder != Some(to) && to != PEER {
+            let balance = self.strangers.entry(to).or_default();
+            balance.sent += frame.len();
+            assert!(balance.sent <= balance.received, "more octets to {to} than from it");
+        }
+        self.check_page(frame);
+    }
+
+    /// Pages keep the agreed rate: one may go at once, and the next when it is paid for.
+    fn check_page(&mut self, frame: &Frame) {
+        let octets = frame.to_bytes();
+        let pdu = ReportPdu::decode(octets.get(HEADERS..).unwrap_or_default());
+        let Ok(Some(ReportPdu { body: ReportBody::Page(_), .. })) = pdu else { return };
+        let Some(limits) = self.limits else { panic!("a page without a session") };
+        let Pages { since, count } = self.pages.unwrap_or(Pages { since: self.now, count: 0 });
+        let seconds = (self.now - since).as_secs_f64();
+        let allowed = seconds * f64::from(limits.frames_per_second) + 1.0;
+        assert!(count as f64 <= allowed, "{} pages in {seconds} s", count + 1);
+        self.pages = Some(Pages { since, count: count + 1 });
+    }
+
+    fn receive(&mut self, party: &mut Party<Host>, frame: Frame) {
+        if let Some(source) = source(&frame) {
+            self.strangers.entry(source).or_default().received += frame.len();
+        }
+        party.receive(self.now, frame);
+        self.hear_all(party);
+    }
+
+    /// Lets time pass until `until` or the next deadline; whether anything was due.
+    fn pass(&mut self, party: &mut Party<Host>, until: Instant) -> bool {
+        let due = party.deadline().map(|deadline| deadline.at).filter(|due| *due <= until);
+        let Some(due) = due else {
+            self.now = self.now.max(until);
+            return false;
+        };
+        self.now = self.now.max(due);
+        party.expire(self.now);
+        self.hear_all(party);
+        true
+    }
+}
+
+impl Carrier for Lan<'_> {
+    type Users = Host;
+
+    fn run(
+        &mut self,
+        party: &mut Party<Host>,
+        until: Instant,
+        _stop: &AtomicBool,
+        on_wake: OnWake<'_, Host>,
+    ) -> Result<Stopped, SessionError> {
+        let mut wait = None;
+        loop {
+            self.wakes += 1;
+            assert!(self.wakes < WAKES, "a loop without end");
+            self.hear_all(party);
+            if on_wake(party, self.now) == Control::Stop {
+                self.hear_all(party);
+                return Ok(Stopped::Satisfied);
+            }
+            self.hear_all(party);
+            if self.now >= until {
+                return Ok(Stopped::Ended);
+            }
+            if let Some(end) = wait {
+                let is_over = !self.pass(party, until.min(end)) || self.now >= end;
+                wait = wait.filter(|_| !is_over);
+                continue;
+            }
+            match self.peer.act(self.now) {
+                Some(Act::Wait(time)) => wait = Some(self.now + time),
+                Some(Act::Send(frame)) => self.receive(party, frame),
+                Some(Act::Nothing) => {}
+                None if party.deadline().is_none() && until == Instant::MAX => {
+                    return Ok(Stopped::Ended);
+                }
+                None => {
+                    let far = self.now + Duration::from_secs(60);
+                    self.pass(party, until.min(far));
+                }
+            }
+        }
+    }
+
+    fn now(&self) -> Instant {
+        self.now
+    }
+
+    fn unpredictable(&mut self) -> Result<u128, SessionError> {
+        Ok(0x5EC2_E700_0000_0001)
+    }
+
+    fn offered(&self) -> Limits {
+        OFFERED
+    }
+
+    fn agree(&mut self, limits: Limits) {
+        self.limits = Some(limits);
+        self.holder = self.peer.caller;
+    }
+
+    fn disagree(&mut self) {
+        self.limits = None;
+        self.pages = None;
+    }
+
+    fn discard(&mut self) {}
+
+    fn is_within_host(&self) -> bool {
+        true
+    }
+
+    fn name_of(&self, peer: Mac) -> String {
+        peer.to_string()
+    }
+
+    fn finish(self) -> Result<(), SessionError> {
+        Ok(())
+    }
+}
+
+/// An 802.3 frame with a PDU of the rendezvous.
+fn control(from: Mac, pdu: &[u8]) -> Frame {
+    lsdu(from, SAP.0, pdu)
+}
+
+/// An 802.3 frame with a UI between two SAPs of one number.
+fn lsdu(from: Mac, sap: u8, data: &[u8]) -> Frame {
+    let length = u16::try_from(3 + data.len()).unwrap_or(u16::MAX);
+    let head = [&HERE.0[..], &from.0, &length.to_be_bytes(), &[sap, sap, 3]].concat();
+    Frame::new([&head, data].concat().into())
+}

@@ -1,0 +1,136 @@
+use super::*;
+
+const HEAD: [u8; 4] = *b"TWRV";
+
+fn sample() -> Hello {
+    Hello {
+        role: Role::Sender,
+        offered: Limits { frames_per_second: 100, bits_per_second: 100_000 },
+        least: Limits::NONE,
+        flows: 3,
+        cookie: 0xC00C_1E00,
+        program: text("tidewire 0.1.0"),
+        purpose: text("cyclic 20 ms"),
+    }
+}
+
+#[test]
+fn each_kind_reads_as_it_was_written() {
+    let counts = Counts {
+        delivered: 1,
+        octets: 2,
+        duplicates: 3,
+        damaged: 4,
+        frames: u64::MAX,
+        not_agreed: 6,
+    };
+    let limits = Limits { frames_per_second: u32::MAX, bits_per_second: 1 << 40 };
+    for body in [
+        Body::Hello(sample()),
+        Body::Agree(Agree { limits, program: text("tidewire 9.9.9") }),
+        Body::Refuse(Refusal::Busy),
+        Body::Refuse(Refusal::Limits),
+        Body::Refuse(Refusal::Unwilling),
+        Body::Refuse(Refusal::Version),
+        Body::Refuse(Refusal::Unknown(77)),
+        Body::Alive { counter: 5 },
+        Body::Stop,
+        Body::Counts { counts, is_final: true },
+        Body::Counts { counts, is_final: false },
+        Body::Challenge { cookie: u64::MAX },
+        Body::Done,
+        Body::Foreign { version: 1, kind: 1 },
+    ] {
+        let pdu = Pdu { nonce: 0x0102_0304_0506_0708, body };
+        let mut octets = Vec::new();
+        pdu.encode(&mut octets);
+        assert_eq!(Pdu::decode(&octets), Ok(pdu), "{pdu}");
+        octets.extend([0; 46]);
+        assert_eq!(Pdu::decode(&octets), Ok(pdu), "padding changed {pdu}");
+    }
+}
+
+#[test]
+fn an_alive_is_these_eighteen_octets() {
+    let mut octets = Vec::new();
+    Pdu { nonce: 0xAB, body: Body::Alive { counter: 258 } }.encode(&mut octets);
+    let expected = [b'T', b'W', b'R', b'V', 2, 4, 0, 0, 0, 0, 0, 0, 0, 0xAB, 0, 0, 1, 2].as_slice();
+    assert_eq!(octets, expected);
+}
+
+#[test]
+fn every_shortened_pdu_names_a_field_and_none_is_longer_than_the_longest() {
+    let full = Hello { program: text(&"p".repeat(99)), purpose: text(&"q".repeat(99)), ..sample() };
+    let mut octets = Vec::new();
+    Pdu { nonce: 1, body: Body::Hello(full) }.encode(&mut octets);
+    assert_eq!(octets.len(), MAX_OCTETS);
+    for length in 0..octets.len() {
+        let complaint = Pdu::decode(&octets[..length]).unwrap_err();
+        assert!(complaint.offset <= length, "{complaint} of {length} octets");
+    }
+}
+
+#[test]
+fn whatever_an_octet_is_changed_to_the_pdu_is_refused_or_reads_again_as_it_was_written() {
+    let mut octets = Vec::new();
+    Pdu { nonce: 1, body: Body::Hello(sample()) }.encode(&mut octets);
+    let mut understood = 0;
+    for place in 0..octets.len() {
+        for value in 0..=255 {
+            let mut changed = octets.clone();
+            changed[place] = value;
+            let Ok(pdu) = Pdu::decode(&changed) else { continue };
+            let mut again = Vec::new();
+            pdu.encode(&mut again);
+            assert_eq!(Pdu::decode(&again), Ok(pdu), "octet {place} = {value}");
+            understood += 1;
+        }
+    }
+    // Any nonce (8 octets), limits (24), flows (2) and cookie (8) are as good as the sample's.
+    assert!(understood > 42 * 256, "{understood} of {} understood", octets.len() * 256);
+}
+
+#[test]
+fn a_text_that_could_play_with_a_terminal_is_refused() {
+    let mut octets = Vec::new();
+    let agree = Agree { limits: Limits::NONE, program: text("ab") };
+    Pdu { nonce: 1, body: Body::Agree(agree) }.encode(&mut octets);
+    let last = octets.len() - 1;
+    for bad in [0x1B, 0xFF] {
+        octets[last] = bad;
+        // 14 octets of head and 12 of limits come before the text's length.
+        assert_eq!(Pdu::decode(&octets), Err(Malformed { field: "text", offset: 26 }));
+    }
+    assert_eq!(text::<8>("a\u{202e}b").as_str(), "a?b", "a bidirectional override");
+    assert_eq!(text::<8>("a\u{1b}[2J\u{e9}\u{e9}").as_str(), "a?[2J\u{e9}");
+}
+
+#[test]
+fn a_refuse_reads_the_same_in_every_version() {
+    let mut octets = Vec::new();
+    Pdu::encode_refuse(1, 9, Refusal::Version, &mut octets);
+    assert_eq!(octets, [b"TWRV", &[1, 3, 0, 0, 0, 0, 0, 0, 0, 9, 4][..]].concat());
+    assert_eq!(octets.len(), REFUSE_OCTETS);
+    let body = Body::Refuse(Refusal::Version);
+    assert_eq!(Pdu::decode(&octets), Ok(Pdu { nonce: 9, body }));
+}
+
+#[test]
+fn counts_of_a_later_version_are_passed_over() {
+    let mut octets = HEAD.to_vec();
+    octets.extend([2, 6, 0, 0, 0, 0, 0, 0, 0, 9]);
+    // Final, two counts: code 200 (unknown) and code 4 (damaged) with the value 3.
+    octets.extend([1, 2, 200, 1, 1, 1, 1, 1, 1, 1, 1, 4, 0, 0, 0, 0, 0, 0, 0, 3]);
+    let counts = Counts { damaged: 3, ..Counts::default() };
+    let body = Body::Counts { counts, is_final: true };
+    assert_eq!(Pdu::decode(&octets), Ok(Pdu { nonce: 9, body }));
+}
+
+#[test]
+fn limits_are_the_lesser_of_both_and_may_fall_short() {
+    let slow = Limits { frames_per_second: 10, bits_per_second: 1_000 };
+    let wide = Limits { frames_per_second: 5, bits_per_second: 2_000 };
+    let both = slow.both(wide);
+    assert_eq!(both, Limits { frames_per_second: 5, bits_per_second: 1_000 });
+    assert!(slow.meet(both) && wide.meet(both) && !both.meet(slow) && both.meet(Limits::NONE));
+}

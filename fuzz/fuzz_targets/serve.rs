@@ -1,0 +1,9 @@
+//! A responder under a script that is a complete hostile peer: control session and load.
+#![no_main]
+
+#[path = "../../crates/bench/tests/it/hostile/bounded.rs"]
+mod bounded;
+
+libfuzzer_sys::fuzz_target!(|octets: &[u8]| {
+    bounded::bounded(|| bench::session::script::serve(octets));
+});
