@@ -155,7 +155,13 @@ pub(super) fn carry_out<C: Carrier>(
     initiator.carrier.disagree();
     collector.end_warmup();
     let transport = initiator.party.host.counters();
+    let sent = initiator.sent;
     let ((complete, peer), failure) = match counted {
+        Ok((_, Counts { delivered, .. })) if delivered > sent => {
+            let peer = initiator.carrier.name_of(initiator.order.peer);
+            let failure = SessionError::Contradiction { peer, delivered, sent };
+            ((false, Counts::default()), Some(failure))
+        }
         Ok(counted) => (counted, None),
         Err(failure) => ((false, Counts::default()), Some(failure)),
     };
@@ -247,8 +253,10 @@ impl<C: Carrier> Initiator<'_, '_, C> {
                     let behind = behind.entry(record.flow).or_default();
                     *behind = (*behind).max(sequence.saturating_add(1));
                 }
-                last = last.max(record.at);
-                collector.record(&record);
+                if is_of_load(&record, behind) {
+                    last = last.max(record.at);
+                    collector.record(&record);
+                }
             }
             progress(*sent);
             if now >= until && !winding_up {
@@ -268,7 +276,9 @@ impl<C: Carrier> Initiator<'_, '_, C> {
             party.host.stop(carrier.now());
         }
         while let Some(record) = party.host.record() {
-            collector.record(&record);
+            if is_of_load(&record, behind) {
+                collector.record(&record);
+            }
         }
         (result, last - origin)
     }
@@ -357,7 +367,7 @@ impl<C: Carrier> Initiator<'_, '_, C> {
         let scenario = &self.order.point.scenario;
         let mut flows = from_origin(collector.finish(), origin);
         match (flows.as_mut_slice(), told.counts) {
-            ([flow], Some(peer)) => of_single(flow, peer, told.each, took),
+            ([flow], Some(peer)) => of_single(flow, peer, (!told.each).then_some(self.sent), took),
             (flows, _) if !told.each => flows.iter_mut().for_each(not_known),
             _ => {}
         }
@@ -399,6 +409,18 @@ struct Told {
     each: bool,
 }
 
+/// Whether a record is of the load. A peer may send messages and answers of its own: what was delivered
+/// is in its report alone, and only what was sent can be answered.
+fn is_of_load(record: &Record, behind: &BTreeMap<FlowId, u32>) -> bool {
+    match record.event {
+        Event::Delivered { .. } => false,
+        Event::Answered { sequence, .. } => {
+            behind.get(&record.flow).is_some_and(|behind| sequence < *behind)
+        }
+        _ => true,
+    }
+}
+
 /// The most arrivals that a peer with these counts can have kept.
 fn most_kept(counts: Counts) -> u32 {
     let arrived = counts.delivered.saturating_add(counts.duplicates);
@@ -432,11 +454,13 @@ fn not_known(flow: &mut FlowSample) {
     }
 }
 
-/// The only flow there was is what the peer counted.
-fn of_single(flow: &mut FlowSample, peer: Counts, each: bool, took: Duration) {
+/// The only flow there was is what the peer counted. Where it did not report each message, its counts are
+/// of all that were ever sent, warm-up included, and so is the sample's.
+fn of_single(flow: &mut FlowSample, peer: Counts, all_sent: Option<u64>, took: Duration) {
     flow.damaged += peer.damaged;
-    if !each {
+    if let Some(sent) = all_sent {
         not_known(flow);
+        flow.sent = sent;
         flow.delivered = peer.delivered;
         flow.lost = flow.sent.saturating_sub(peer.delivered);
         flow.acknowledged_and_lost = flow.acknowledged.saturating_sub(peer.delivered);

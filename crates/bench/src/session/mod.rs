@@ -46,6 +46,18 @@ pub enum SessionError {
     /// The peer was silent for a second: everything was stopped.
     #[error("peer {0} vanished: nothing was heard for a second, and everything was stopped")]
     Lost(String),
+    /// A peer whose counts cannot be.
+    #[error(
+        "{peer} counted {delivered} messages of {sent} that were sent: its counts are not used"
+    )]
+    Contradiction {
+        /// The peer.
+        peer: String,
+        /// Messages that it says were delivered.
+        delivered: u64,
+        /// Messages that were sent.
+        sent: u64,
+    },
     /// A message that does not fit into a frame of the wire.
     #[error("messages of flow {flow:?} are longer than the {most} B that 802.3 carries")]
     TooLong {

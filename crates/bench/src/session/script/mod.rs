@@ -13,7 +13,7 @@ mod acts;
 
 use super::SessionError;
 use super::carrier::{Carrier, OnWake};
-use super::initiator::{Order, carry_out, host_params};
+use super::initiator::{Measured, Order, carry_out, host_params};
 use super::party::Party;
 use super::responder::{Waiting, host_params as responder_params};
 use crate::scenario::{self, Transport};
@@ -105,8 +105,22 @@ pub fn serve(script: &[u8]) -> Outcome {
 /// Where the peer brought about what it may not: see the module; or if more was delivered than sent.
 #[must_use]
 pub fn measure(script: &[u8]) -> Outcome {
+    let (measured, sent) = measure_load(LOAD, script);
+    let mut outcome = Outcome { sent, ..Outcome::default() };
+    if let Ok(measured) = measured {
+        outcome.sessions = 1;
+        for flow in &measured.sample.flows {
+            assert!(flow.delivered <= flow.sent, "{} of {} delivered", flow.delivered, flow.sent);
+            outcome.delivered += flow.delivered;
+        }
+    }
+    outcome
+}
+
+/// Runs an initiator with this load against a script; what it measured, and how many frames it sent.
+fn measure_load(load: &str, script: &[u8]) -> (Result<Measured, SessionError>, u64) {
     let mut lan = Lan::new(script);
-    let study = scenario::load(LOAD, "scripted").expect("the scenario is one");
+    let study = scenario::load(load, "scripted").expect("the scenario is one");
     let point = study.points.into_iter().next().expect("it has one point");
     let params = host_params(HERE, START, &point.scenario);
     let order = Order {
@@ -118,15 +132,7 @@ pub fn measure(script: &[u8]) -> Outcome {
         progress: &mut |_| {},
     };
     let measured = carry_out(&mut lan, Host::new(params, Vec::new()), order);
-    let mut outcome = Outcome { sent: lan.sent, ..Outcome::default() };
-    if let Ok(measured) = measured {
-        outcome.sessions = 1;
-        for flow in &measured.sample.flows {
-            assert!(flow.delivered <= flow.sent, "{} of {} delivered", flow.delivered, flow.sent);
-            outcome.delivered += flow.delivered;
-        }
-    }
-    outcome
+    (measured, lan.sent)
 }
 
 /// A LAN in simulated time with the scripted peer on it.
@@ -319,4 +325,51 @@ fn lsdu(from: Mac, sap: u8, data: &[u8]) -> Frame {
     let length = u16::try_from(3 + data.len()).unwrap_or(u16::MAX);
     let head = [&HERE.0[..], &from.0, &length.to_be_bytes(), &[sap, sap, 3]].concat();
     Frame::new([&head, data].concat().into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One flow of 41 messages, of which the second half is judged.
+    const WARM: &str = r#"
+version = 1
+title = "scripted"
+stop = { after = "2 s", warmup = "1 s" }
+medium = { kind = "ideal", rate = "100 Mbit/s" }
+stations = { count = 2, prefix = "s" }
+[[flow]]
+name = "datagrams"
+from = "s-1"
+to = "s-2"
+service = "datagram"
+pattern = { kind = "cyclic", period = "50 ms" }
+size = "100 B"
+"#;
+
+    /// An Agree, an Alive each 200 ms for 2.6 s, and final Counts of this many messages; no report.
+    fn peer(delivered: u8) -> Vec<u8> {
+        let alive = [1, 6, 0, 0, 50].repeat(13);
+        [&[1, 4, 0][..], &alive, &[1, 11, 0, 0, 0, 0, delivered]].concat()
+    }
+
+    #[test]
+    fn without_a_report_sent_and_delivered_are_of_the_same_messages() {
+        let (measured, _) = measure_load(WARM, &peer(41));
+        let measured = measured.unwrap();
+        assert!(measured.failure.is_none(), "{:?}", measured.failure);
+        let flow = &measured.sample.flows[0];
+        // One each 50 ms from 0 to 2 s, both included.
+        assert_eq!((flow.sent, flow.delivered, flow.lost), (41, 41, 0));
+    }
+
+    #[test]
+    fn a_peer_that_counts_more_than_was_sent_fails_the_measurement() {
+        let (measured, _) = measure_load(WARM, &peer(42));
+        let measured = measured.unwrap();
+        let failure = measured.failure.unwrap().to_string();
+        assert!(failure.contains("counted 42 messages of 41"), "{failure}");
+        assert_eq!(measured.peer.delivered, 0);
+        assert!(measured.sample.flows[0].delivered <= measured.sample.flows[0].sent);
+    }
 }
