@@ -29,6 +29,11 @@ const PERMISSION_MISSING: u8 = 5;
 struct Failure(u8, String);
 
 fn main() -> ExitCode {
+    // Before anything is read: a program that may listen must not be taken over by one that may not.
+    if let Err(error) = sandbox::hide() {
+        eprintln!("tidewire-tap: cannot close itself to other processes: {error}");
+        return ExitCode::from(FAILED);
+    }
     let asked = match options::parse(std::env::args().skip(1)) {
         Ok(asked) => asked,
         Err(complaint) => {

@@ -43,6 +43,12 @@ fn prctl(option: libc::c_int, first: libc::c_ulong, second: libc::c_ulong) -> io
     check(unsafe { libc::prctl(option, first, second, 0, 0) }.into())
 }
 
+/// Keeps other processes of the same user from attaching to this one and from reading its memory, where
+/// frames lie, and the kernel from writing either to a core file.
+pub(crate) fn hide() -> io::Result<()> {
+    prctl(libc::PR_SET_DUMPABLE, 0, 0)
+}
+
 /// Gives up what is not needed to read the ring of `packets` and to write to `out`.
 pub(crate) fn enter(packets: RawFd, out: &File) -> io::Result<Confined> {
     for capability in 0..MOST_CAPABILITIES {
@@ -270,4 +276,18 @@ fn tried(status: libc::c_long) -> libc::c_long {
         return 0;
     }
     io::Error::last_os_error().raw_os_error().unwrap_or(-1).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hidden_process_may_not_be_dumped_or_attached_to() {
+        // SAFETY: this option takes and gives integers.
+        let dumpable = || unsafe { libc::prctl(libc::PR_GET_DUMPABLE, 0, 0, 0, 0) };
+        assert_eq!(dumpable(), 1, "a process begins as one that may be dumped");
+        hide().unwrap();
+        assert_eq!(dumpable(), 0);
+    }
 }
