@@ -3,8 +3,9 @@
 
 use super::fields::Placed;
 use super::medium::MOST_SWITCHES;
+use super::names::{wrong_name, wrong_title};
 use super::network::LONGEST_LIFETIME;
-use super::problem::{Problem, meant};
+use super::problem::{MOST_SHOWN, Problem, meant};
 use super::{
     Background, Flow, LLC_OCTETS, Medium, Pattern, Protocol, Scenario, Service, Share, Size, Span,
     Start, Subject, Warmup, feasible, members,
@@ -118,6 +119,7 @@ impl Checker<'_, '_> {
         names.extend(numbered);
         for (index, station) in scenario.named_stations.iter().enumerate() {
             let path = format!("station.{index}.name");
+            self.named(&path, &station.name);
             if station.name.is_empty() {
                 self.error(&path, "a station needs a name");
             } else if !names.insert(station.name.clone()) {
@@ -130,8 +132,15 @@ impl Checker<'_, '_> {
                 self.error(&path, format!("the {medium} is only {length} long"));
             }
         }
+        if let Some(group) = &scenario.stations {
+            self.named("stations.prefix", &group.prefix);
+        }
+        if let Some(message) = wrong_title(&scenario.title) {
+            self.error("title", message);
+        }
         let mut flow_names = BTreeSet::new();
         for (index, flow) in scenario.flows.iter().enumerate() {
+            self.named(&format!("flow.{index}.name"), &flow.name);
             for (key, station) in [("from", &flow.from), ("to", &flow.to)] {
                 if !names.contains(station) {
                     self.unknown_station(&format!("flow.{index}.{key}"), station, &names);
@@ -144,7 +153,17 @@ impl Checker<'_, '_> {
         }
     }
 
+    fn named(&mut self, path: &str, name: &str) {
+        if let Some(message) = wrong_name(name) {
+            self.error(path, message);
+        }
+    }
+
     fn unknown_station(&mut self, path: &str, station: &str, names: &BTreeSet<String>) {
+        // Each name is compared with every station: no more of them than are shown.
+        if self.problems.len() >= MOST_SHOWN {
+            return self.error(path, format!("unknown station \"{station}\""));
+        }
         let problem = Problem::error(self.place(path), format!("unknown station \"{station}\""));
         let shown: Vec<String> = names.iter().take(8).map(|name| format!("\"{name}\"")).collect();
         let more = if names.len() > 8 { ", ..." } else { "" };

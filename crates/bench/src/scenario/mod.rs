@@ -9,6 +9,7 @@ mod feasible;
 pub(crate) mod fields;
 mod medium;
 mod members;
+mod names;
 mod network;
 mod parse;
 mod problem;

@@ -2,6 +2,13 @@
 
 use core::fmt;
 use core::ops::Range;
+use wire::printable::Printable;
+
+/// Problems of a scenario that are shown; of further ones only the number is.
+pub(super) const MOST_SHOWN: usize = 50;
+/// Characters of a line that are shown before the caret, and behind it.
+const MOST_BEFORE: usize = 100;
+const MOST_BEHIND: usize = 100;
 
 /// A scenario's text and where it comes from.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -99,22 +106,63 @@ impl Problem {
             Severity::Warning => "warning",
         };
         // A problem that goes on over lines is marked to the end of its first.
-        let rest: String = line.chars().skip(column - 1).collect();
-        let octets = self.span.end.saturating_sub(self.span.start).min(rest.len());
-        let marked = rest.char_indices().filter(|(at, _)| *at < octets).count().max(1);
-        let indent: String =
-            line.chars().take(column - 1).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
-        let label = self.label.as_ref().map(|label| format!(" {label}")).unwrap_or_default();
+        let octets = self.span.end.saturating_sub(self.span.start);
+        let Excerpt { text, indent, marked } = Excerpt::of(line, column - 1, octets);
+        let label = self.label.as_ref().map(|label| format!(" {}", Printable(label)));
         let mut shown = format!(
             "{severity}: {message}\n{margin}--> {name}:{number}:{column}\n{margin} |\n\
-             {number} | {line}\n{margin} | {indent}{carets}{label}\n",
-            message = self.message,
+             {number} | {text}\n{margin} | {indent}{carets}{label}\n",
+            message = Printable(&self.message),
+            name = Printable(name),
             carets = "^".repeat(marked),
+            label = label.unwrap_or_default(),
         );
         if let Some(help) = &self.help {
-            shown.push_str(&format!("{margin} |\n{margin} = help: {help}\n"));
+            shown.push_str(&format!("{margin} |\n{margin} = help: {}\n", Printable(help)));
         }
         shown
+    }
+}
+
+/// As much of a line as a terminal shows around a problem, unprintable characters escaped.
+struct Excerpt {
+    text: String,
+    /// Blanks up to the first caret, tabs where the line has tabs.
+    indent: String,
+    /// Carets.
+    marked: usize,
+}
+
+impl Excerpt {
+    /// The part of `line` around the characters behind the first `before`, over `octets` octets.
+    fn of(line: &str, before: usize, octets: usize) -> Self {
+        let skipped = before.saturating_sub(MOST_BEFORE);
+        let mut excerpt = Self { text: String::new(), indent: String::new(), marked: 0 };
+        if skipped > 0 {
+            excerpt.text.push_str("...");
+            excerpt.indent.push_str("   ");
+        }
+        let mut behind = 0;
+        let end = line.char_indices().nth(before).map_or(line.len(), |(at, _)| at) + octets;
+        for (place, (at, symbol)) in line.char_indices().enumerate().skip(skipped) {
+            if place >= before + MOST_BEHIND {
+                excerpt.text.push_str("...");
+                break;
+            }
+            let shown = match symbol {
+                '\t' => "\t".to_owned(),
+                _ => Printable(symbol.encode_utf8(&mut [0; 4])).to_string(),
+            };
+            if place < before {
+                let blank = if symbol == '\t' { '\t' } else { ' ' };
+                excerpt.indent.extend(shown.chars().map(|_| blank));
+            } else if at < end {
+                behind += shown.chars().count();
+            }
+            excerpt.text.push_str(&shown);
+        }
+        excerpt.marked = behind.max(1);
+        excerpt
     }
 }
 
@@ -129,7 +177,11 @@ pub struct ScenarioError {
 
 impl fmt::Display for ScenarioError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown: Vec<String> = self.problems.iter().map(|p| p.render(&self.source)).collect();
+        let shown = self.problems.iter().take(MOST_SHOWN);
+        let mut shown: Vec<String> = shown.map(|problem| problem.render(&self.source)).collect();
+        if let Some(more) = self.problems.len().checked_sub(MOST_SHOWN).filter(|more| *more > 0) {
+            shown.push(format!("and {more} more problems"));
+        }
         f.write_str(shown.join("\n").trim_end())
     }
 }
