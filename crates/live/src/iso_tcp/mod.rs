@@ -39,6 +39,8 @@ const LINGER: Duration = Duration::from_secs(2);
 const BATCH: usize = 64;
 /// A bucket holds what comes together in this share of a second.
 const BURSTS_PER_SECOND: u64 = 10;
+/// How long to wait after a connection could not be taken.
+const BACK_OFF: Duration = Duration::from_millis(100);
 
 /// How network connections are made and taken.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -102,6 +104,8 @@ pub struct IsoTcp {
     address: Option<SocketAddr>,
     streams: BTreeMap<Line, Stream>,
     pace: Option<Pace>,
+    /// Until when no connection is taken, since the system had no descriptor for the last one.
+    accepts_from: Instant,
     scratch: Vec<u8>,
     counts: Counts,
 }
@@ -128,6 +132,7 @@ impl IsoTcp {
             listener,
             streams: BTreeMap::new(),
             pace: None,
+            accepts_from: Instant::ZERO,
             scratch: vec![0; 65_536],
             counts: Counts::default(),
         })
@@ -329,7 +334,10 @@ impl IsoTcp {
             return Ok(());
         }
         let mut interests = Vec::with_capacity(self.streams.len() + 1);
-        if let Some(listener) = &self.listener {
+        // A connection that cannot be taken stays ready: looking at it would make the wait a loop.
+        let is_taking = self.accepts_from <= clock::now();
+        let until = if is_taking { until } else { until.min(self.accepts_from) };
+        if let Some(listener) = self.listener.as_ref().filter(|_| is_taking) {
             interests.push(Interest { socket: listener.as_fd(), read: true, write: false });
         }
         for (line, stream) in &self.streams {
@@ -351,6 +359,9 @@ impl IsoTcp {
 
     fn accept<U: NetworkUser>(&mut self, user: &mut U) -> Result<(), PortError> {
         let Some(listener) = &self.listener else { return Ok(()) };
+        if clock::now() < self.accepts_from {
+            return Ok(());
+        }
         for _ in 0..BATCH {
             let socket = match listener.accept() {
                 Ok((socket, _)) => socket,
@@ -358,6 +369,7 @@ impl IsoTcp {
                 // One that was given up before it was taken, or no descriptor left: it is not ours.
                 Err(_) => {
                     self.counts.refused += 1;
+                    self.accepts_from = clock::now() + BACK_OFF;
                     break;
                 }
             };

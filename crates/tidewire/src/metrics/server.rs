@@ -1,4 +1,6 @@
-//! A small HTTP server: GET /metrics, one request per connection, one at a time.
+//! A small HTTP server: GET /metrics, one request per connection, each on a thread of its own.
+//!
+//! A client that says nothing delays no other: past [`CLIENTS`] the oldest is closed.
 //!
 //! By hand: one path and one method take fewer lines than a crate for them would take settings,
 //! and a request has a bound here: 8 KiB and two seconds. Left out: TLS, authentication, and
@@ -7,8 +9,9 @@
 use super::{Snapshot, family};
 use core::time::Duration;
 use live::clock;
+use std::collections::VecDeque;
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
@@ -16,6 +19,8 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 const PATIENCE: Duration = Duration::from_millis(500);
 const REQUEST_TIME: Duration = Duration::from_secs(2);
 const REQUEST_OCTETS: usize = 8 << 10;
+/// Clients at a time.
+const CLIENTS: usize = 32;
 /// How long to wait after a connection could not be taken.
 const BACK_OFF: Duration = Duration::from_millis(100);
 
@@ -78,15 +83,56 @@ pub(super) fn start(at: SocketAddr) -> io::Result<(Arc<Shared>, SocketAddr)> {
     });
     let ours = Arc::clone(&shared);
     std::thread::Builder::new().name("metrics".to_owned()).spawn(move || {
+        let clients = Arc::new(Clients::default());
         for stream in listener.incoming() {
-            match stream {
-                // A client that goes away has no one to be told.
-                Ok(stream) => drop(answer(stream, &ours)),
-                Err(_) => clock::sleep_until(clock::now() + BACK_OFF),
+            let taken = stream.and_then(|stream| clients.take(stream, &ours));
+            // No descriptor or thread is left: the connection stays ready, so that looking at it at once
+            // would be a loop.
+            if taken.is_err() {
+                clock::sleep_until(clock::now() + BACK_OFF);
             }
         }
     })?;
     Ok((shared, at))
+}
+
+/// Clients that are being answered, oldest first.
+#[derive(Default)]
+struct Clients(Mutex<(u64, VecDeque<(u64, TcpStream)>)>);
+
+impl Clients {
+    /// Answers a client on a thread of its own.
+    fn take(self: &Arc<Self>, stream: TcpStream, shared: &Arc<Shared>) -> io::Result<()> {
+        let number = self.enter(stream.try_clone()?);
+        let (clients, shared) = (Arc::clone(self), Arc::clone(shared));
+        let thread = std::thread::Builder::new().name("scrape".to_owned());
+        let started = thread.spawn(move || {
+            // A client that goes away has no one to be told.
+            let _ = answer(stream, &shared);
+            clients.leave(number);
+        });
+        started.map(drop).inspect_err(|_| self.leave(number))
+    }
+
+    /// Notes a client, and closes the oldest where there are too many.
+    fn enter(&self, stream: TcpStream) -> u64 {
+        let mut guard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (next, clients) = &mut *guard;
+        *next += 1;
+        clients.push_back((*next, stream));
+        if clients.len() > CLIENTS
+            && let Some((_, oldest)) = clients.pop_front()
+        {
+            // Its thread then reads the end, and leaves.
+            let _ = oldest.shutdown(Shutdown::Both);
+        }
+        *next
+    }
+
+    fn leave(&self, number: u64) {
+        let mut guard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        guard.1.retain(|(of, _)| *of != number);
+    }
 }
 
 fn answer(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {

@@ -220,3 +220,28 @@ fn other_hosts_are_served_only_where_that_was_asked_for() {
     check_code(&output, 2);
     assert!(stderr(&output).contains("--metrics-anywhere"), "{}", stderr(&output));
 }
+
+#[test]
+fn clients_that_say_nothing_delay_no_scrape() {
+    let watched = Watched::start();
+    let mut idle = TcpStream::connect(&watched.address).unwrap();
+    let (head, _) = watched.scrape("text/plain");
+    assert!(head.starts_with("HTTP/1.1 200 OK"), "{head}");
+    // The first client was not given up to answer the second: it is answered still.
+    idle.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    idle.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer:?}");
+}
+
+#[test]
+fn a_hundred_clients_that_say_nothing_give_way_to_one_that_asks() {
+    let watched = Watched::start();
+    let mut idle: Vec<TcpStream> =
+        (0..100).map(|_| TcpStream::connect(&watched.address).unwrap()).collect();
+    let (head, _) = watched.scrape("text/plain");
+    assert!(head.starts_with("HTTP/1.1 200 OK"), "{head}");
+    let mut answer = Vec::new();
+    idle[0].read_to_end(&mut answer).unwrap();
+    assert!(answer.is_empty(), "the oldest was closed");
+}
