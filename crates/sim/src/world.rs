@@ -188,6 +188,28 @@ impl<M: Medium, S: Station> World<M, S> {
         Ok(())
     }
 
+    /// Runs until `end`, or until this many turns were taken; whether `end` was reached.
+    ///
+    /// # Errors
+    /// Where time stands still.
+    pub fn run_some(
+        &mut self,
+        end: Instant,
+        turns: u32,
+        mut tap: impl FnMut(&Passage),
+    ) -> Result<bool, Stuck> {
+        for _ in 0..turns {
+            match self.first() {
+                Some((at, who)) if at <= end => self.turn(at, who, &mut tap)?,
+                _ => {
+                    self.now = self.now.max(end);
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
     /// Takes one turn, and tells when it was; `None` where nothing will ever happen again.
     ///
     /// # Errors

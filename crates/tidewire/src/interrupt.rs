@@ -3,14 +3,43 @@
 use crate::output;
 use anyhow::Context;
 use core::time::Duration;
-use std::sync::atomic::{AtomicBool, Ordering};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::iterator::Signals;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// How long a wait lasts at the most before somebody looks whether it is to end.
 pub(crate) const LOOK_UP: Duration = Duration::from_millis(100);
 
-static STOP: AtomicBool = AtomicBool::new(false);
+/// Exit code after a second interrupt.
+const ABORTED: i32 = 130;
 
-/// Takes over SIGINT, SIGTERM and SIGHUP; the flag they set.
+static STOP: AtomicBool = AtomicBool::new(false);
+/// Whether signals are taken already.
+static INSTALLED: AtomicBool = AtomicBool::new(false);
+/// Files that are being opened: a FIFO that no process writes to blocks its opening.
+static OPENING: AtomicUsize = AtomicUsize::new(0);
+
+/// Opens a file for reading. An interrupt meanwhile ends the process, since nothing was begun.
+pub(crate) fn open(path: &Path) -> io::Result<File> {
+    OPENING.fetch_add(1, Ordering::Relaxed);
+    let opened = File::open(path);
+    OPENING.fetch_sub(1, Ordering::Relaxed);
+    opened
+}
+
+/// Has a write beyond the limit of file sizes fail as one to a full disk does, and not end the process
+/// (SIGXFSZ).
+pub(crate) fn report_size_limit() -> io::Result<()> {
+    let unread = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(SIGXFSZ, unread).map(drop)
+}
+
+/// Takes over SIGINT, SIGTERM and SIGHUP; the flag they set. Those that the process was started to
+/// ignore, as nohup does, stay ignored.
 pub(crate) fn install() -> anyhow::Result<&'static AtomicBool> {
     install_with(|| output::say_at_once("\nstopping; once more to abort"), || {})
 }
@@ -18,18 +47,61 @@ pub(crate) fn install() -> anyhow::Result<&'static AtomicBool> {
 /// As [`install`], with what is to be done at the first, and what at the second before the process
 /// ends.
 pub(crate) fn install_with(first: fn(), second: fn()) -> anyhow::Result<&'static AtomicBool> {
-    ctrlc::set_handler(move || {
-        if STOP.swap(true, Ordering::Relaxed) {
-            second();
-            std::process::exit(130);
-        }
-        first();
-    })
-    .context("cannot listen for interrupts")?;
+    if INSTALLED.swap(true, Ordering::Relaxed) {
+        anyhow::bail!("cannot listen for interrupts twice");
+    }
+    let ignored = ignored();
+    let wanted = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !ignored.has(*signal));
+    let mut signals = Signals::new(wanted).context("cannot listen for interrupts")?;
+    std::thread::Builder::new()
+        .name("signals".to_owned())
+        .spawn(move || {
+            for _ in signals.forever() {
+                if STOP.swap(true, Ordering::Relaxed) || OPENING.load(Ordering::Relaxed) > 0 {
+                    second();
+                    std::process::exit(ABORTED);
+                }
+                first();
+            }
+        })
+        .context("cannot listen for interrupts")?;
     Ok(&STOP)
 }
 
 /// Whether somebody wants it to end.
 pub(crate) fn requested() -> bool {
     STOP.load(Ordering::Relaxed)
+}
+
+/// Signals that this process was started to ignore.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Ignored(u64);
+
+impl Ignored {
+    /// Reads the mask of `/proc/self/status`: bit n - 1 stands for signal n (proc(5)).
+    fn read(status: &str) -> Self {
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+        Self(mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0))
+    }
+
+    fn has(self, signal: i32) -> bool {
+        u32::try_from(signal - 1).is_ok_and(|bit| self.0.checked_shr(bit).unwrap_or(0) & 1 == 1)
+    }
+}
+
+fn ignored() -> Ignored {
+    Ignored::read(&std::fs::read_to_string("/proc/self/status").unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mask_of_ignored_signals_reads_as_proc_writes_it() {
+        // SIGHUP is 1 and SIGPIPE 13.
+        let ignored = Ignored::read("Name:\tx\nSigIgn:\t0000000000001001\nSigCgt:\tffff\n");
+        assert!(ignored.has(SIGHUP) && ignored.has(13));
+        assert!(!ignored.has(SIGINT) && !ignored.has(SIGTERM) && !ignored.has(0));
+    }
 }

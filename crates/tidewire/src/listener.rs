@@ -2,7 +2,7 @@
 
 use crate::exit::Failure;
 use crate::pipe::Pipe;
-use crate::{host, permission};
+use crate::{host, output, permission};
 use core::time::Duration;
 use live::clock::{self, Correlation};
 use live::interface::{Interface, Kind};
@@ -56,12 +56,16 @@ pub(crate) enum Listener {
 }
 
 pub(crate) struct Own {
+    /// The interface's name.
+    interface: String,
     tap: Tap,
     /// Frames are told in the time of day and stamped by the clock that never steps.
     day: Correlation,
     times: Times,
     /// How many frames are still to come, once it has been stopped.
     rest: Option<u64>,
+    /// Whether the interface went down. It is heard again when it is up.
+    is_down: bool,
 }
 
 pub(crate) struct Helper {
@@ -90,7 +94,14 @@ impl Listener {
         }
         let day = Correlation::read();
         match open_tap(wanted) {
-            Ok(tap) => Ok(Self::Own(Box::new(Own { tap, day, times: wanted.times, rest: None }))),
+            Ok(tap) => Ok(Self::Own(Box::new(Own {
+                interface: wanted.interface.to_owned(),
+                tap,
+                day,
+                times: wanted.times,
+                rest: None,
+                is_down: false,
+            }))),
             Err(error @ PortError::NotPermitted { .. }) if is_there => {
                 match Helper::open(&helper, wanted) {
                     Ok(helper) => Ok(Self::Helper(Box::new(helper))),
@@ -187,12 +198,30 @@ impl Own {
             Some(rest) => *rest -= 1,
             None => {}
         }
-        let Self { tap, day, times, .. } = self;
+        let Self { interface, tap, day, times, is_down, .. } = self;
         let stamped = |frame: &Sighting<'_>| {
             frame.wall_nanos.filter(|_| *times == Times::Stamps).map(Instant::from_nanos)
         };
-        let sighting = tap.receive(until).map_err(|error| permission::failure(&error))?;
-        Ok(sighting.map(|frame| Record {
+        // The socket stays bound: the kernel says once that the interface is down, and passes frames on
+        // again when it is up.
+        let sighting = match tap.receive(until) {
+            Ok(Some(sighting)) => {
+                *is_down = false;
+                sighting
+            }
+            Ok(None) if *is_down => return gone(interface),
+            Ok(None) => return Ok(None),
+            Err(PortError::Down(name)) if !permission::is_gone(&name) => {
+                *is_down = true;
+                output::say(format_args!(
+                    "warning: interface {name} is down; waiting until it is up"
+                ));
+                return Ok(None);
+            }
+            Err(error) => return Err(permission::failure(&error)),
+        };
+        let frame = sighting;
+        Ok(Some(Record {
             at: stamped(&frame).unwrap_or_else(|| day.to_wall(frame.at)),
             link: Link::Ethernet,
             octets: frame.octets,
@@ -200,6 +229,14 @@ impl Own {
             interface: 0,
         }))
     }
+}
+
+/// A failure where the interface is there no more; nothing otherwise.
+fn gone<'a>(interface: &str) -> Result<Option<Record<'a>>, Failure> {
+    if permission::is_gone(interface) {
+        return Err(permission::failure(&PortError::Down(interface.to_owned())));
+    }
+    Ok(None)
 }
 
 impl Helper {

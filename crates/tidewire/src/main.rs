@@ -4,6 +4,7 @@
 mod anonymize;
 mod args;
 mod calendar;
+mod canvas;
 mod command;
 mod differences;
 mod exit;
@@ -36,6 +37,8 @@ use exit::Exit;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    // Where it fails the signal ends the process, as it would have.
+    let _ = interrupt::report_size_limit();
     let cli = match args::Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {

@@ -20,11 +20,24 @@ pub(crate) fn failure(error: &PortError) -> Failure {
             Some(names) => Failure::failed(error.to_string()).with_fix(format!("one of {names}")),
             None => Failure::failed(error.to_string()),
         },
+        PortError::Down(name) if is_gone(name) => {
+            let gone = Failure::failed(format!("interface {name} was removed"));
+            match names() {
+                Some(names) => gone.with_fix(format!("create {name} again, or use one of {names}")),
+                None => gone.with_fix(format!("create {name} again")),
+            }
+        }
         PortError::Down(name) => {
+            let name = quoted(name);
             Failure::failed(error.to_string()).with_fix(format!("sudo ip link set {name} up"))
         }
         _ => Failure::failed(error.to_string()),
     }
+}
+
+/// Whether there is no interface of this name any more.
+pub(crate) fn is_gone(interface: &str) -> bool {
+    matches!(Interface::named(interface), Err(PortError::NoSuchInterface(_)))
 }
 
 /// The command that gives this program what listening and sending on a LAN takes.

@@ -32,6 +32,8 @@ use stations::{Hosted, costed, count_machines, plain};
 use std::collections::BTreeMap;
 use wire::time::Instant;
 
+/// Turns of a world between two looks at whether the run is to stop.
+const TURNS: u32 = 65_536;
 /// How far a run goes before the records of its users are gathered.
 const SLICE: Duration = Duration::from_millis(50);
 
@@ -204,11 +206,11 @@ fn simulate_on<M: Medium, S: Hosted>(
         }
         let before_until = now < until;
         now = if before_until { (now + SLICE).min(until) } else { (now + SLICE).min(end) };
-        world.run(now, |passage| {
-            if let Some(tap) = &mut watch.tap {
-                tap(passage);
-            }
-        })?;
+        let tap = &mut watch.tap;
+        let mut observe = |passage: &_| tap.iter_mut().for_each(|tap| tap(passage));
+        while complete && !world.run_some(now, TURNS, &mut observe)? {
+            complete = !(watch.is_interrupted)();
+        }
         for station in world.stations_mut() {
             while let Some(record) = station.host_mut().record() {
                 collector.record(&record);

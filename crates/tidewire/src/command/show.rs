@@ -8,7 +8,6 @@ use crate::pipe::Pipe;
 use crate::stream::{Lines, Reader, Record};
 use crate::tui::{self, Look, Surroundings};
 use crate::{interrupt, screens};
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal as _};
 use std::sync::mpsc::{self, SyncSender};
 use wire::time::Instant;
@@ -118,7 +117,7 @@ fn open(options: &Show) -> Result<(String, Box<dyn BufRead + Send>), Failure> {
         return Ok(("standard input".to_owned(), Box::new(from)));
     };
     let name = file.display().to_string();
-    let opened = File::open(file)
+    let opened = interrupt::open(file)
         .map_err(|error| Failure::failed(format!("cannot open {name}: {error}")))?;
     Ok((name, Box::new(BufReader::new(opened))))
 }

@@ -21,6 +21,7 @@ mod model;
 mod page;
 mod sum;
 
+use crate::canvas::Canvas;
 use crate::exit::Exit;
 use crate::interrupt;
 use crate::stream::{Head, Record};
@@ -30,10 +31,8 @@ use core::time::Duration;
 use draw::View;
 use live::clock;
 use model::Model;
-use ratatui::Terminal;
-use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::event::{self as terminal_event, Event, KeyEventKind};
-use std::io::{self, BufWriter};
+use std::io;
 use std::sync::mpsc::Receiver;
 use std::thread::JoinHandle;
 
@@ -90,14 +89,14 @@ struct Screen {
 
 impl Screen {
     fn show(&mut self, records: &Receiver<Record>) -> io::Result<bool> {
-        let mut terminal = Terminal::new(CrosstermBackend::new(BufWriter::new(io::stdout())))?;
+        let mut canvas = Canvas::new()?;
         while !interrupt::requested() {
             self.take(records);
             let shown = self.shown();
-            let size = terminal.size()?;
+            let size = canvas.area()?;
             let size = (size.width, size.height);
             let view = View::of(shown, &self.controls, size, &self.look);
-            terminal.draw(|frame| draw::draw(frame, &view, &self.look))?;
+            canvas.draw(|frame| draw::draw(frame, &view, &self.look))?;
             match self.obey(&view)? {
                 Effect::Quit => return Ok(false),
                 Effect::Interrupt => return Ok(true),

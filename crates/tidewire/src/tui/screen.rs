@@ -10,12 +10,11 @@ use super::theme::Look;
 use super::view::{Surface, View};
 use super::worker::{self, Outcome, Update};
 use super::{Ended, Settings};
+use crate::canvas::Canvas;
 use crate::exit::Failure;
 use crate::interrupt;
 use core::time::Duration;
 use live::clock;
-use ratatui::Terminal;
-use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 use ratatui::crossterm::{cursor, execute, terminal};
 use std::io::{self, IsTerminal as _, Write};
@@ -127,10 +126,10 @@ impl<'a> Screen<'a> {
 
     /// Draws and obeys until somebody leaves; whether that was by an interrupt.
     fn show(&mut self, orders: &Sender<Order>, updates: &Receiver<Update>) -> io::Result<bool> {
-        let mut terminal = Terminal::new(CrosstermBackend::new(io::BufWriter::new(io::stdout())))?;
+        let mut canvas = Canvas::new()?;
         let mut seen = None;
         while !interrupt::requested() {
-            let columns = usize::from(terminal.size()?.width);
+            let columns = usize::from(canvas.area()?.width);
             let room = columns * self.look.samples_a_column();
             if orders.send(Order::Look(self.controls.look(room))).is_err() {
                 // The one who gathers is gone, and joining it says why.
@@ -145,7 +144,7 @@ impl<'a> Screen<'a> {
                     columns,
                 };
                 let view = View::of(&update.snapshot, &self.controls, surface);
-                terminal.draw(|frame| draw::draw(frame, frame.area(), &view, &self.look))?;
+                canvas.draw(|frame| draw::draw(frame, frame.area(), &view, &self.look))?;
                 seen = Some(update.snapshot);
             }
             match self.obey(seen.as_ref(), room, orders)? {

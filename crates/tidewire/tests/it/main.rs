@@ -30,6 +30,7 @@ mod relay;
 mod reproduce;
 mod requirements;
 mod scenarios;
+mod signals;
 mod stalled;
 mod stream;
 mod transit;

@@ -224,7 +224,7 @@ fn open_waiting(
     let opened = if path.as_os_str() == "-" {
         Capture::open(piped(io::stdin(), patience))
     } else {
-        let file = File::open(path)
+        let file = interrupt::open(path)
             .map_err(|error| Failure::failed(format!("cannot open {name}: {error}")))?;
         match file.metadata() {
             Ok(about) if about.is_dir() => {

@@ -1,0 +1,64 @@
+//! The part of the terminal that screens draw on, of bounded size whatever the terminal says of itself.
+//!
+//! A terminal may say that it is 65,535 columns by 65,535 rows (`stty rows 65535`): cells for all of them
+//! would take hundreds of gigabytes.
+
+use ratatui::backend::CrosstermBackend;
+use ratatui::layout::{Rect, Size};
+use ratatui::{Frame, Terminal, TerminalOptions, Viewport};
+use std::io::{self, BufWriter, Stdout};
+
+/// Columns and rows that are drawn on at the most.
+const MOST_COLUMNS: u16 = 512;
+const MOST_ROWS: u16 = 256;
+
+/// A terminal that is drawn on.
+pub(crate) struct Canvas {
+    terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
+    area: Rect,
+}
+
+impl Canvas {
+    pub(crate) fn new() -> io::Result<Self> {
+        let (columns, rows) = ratatui::crossterm::terminal::size()?;
+        let area = bounded(Size::new(columns, rows));
+        let backend = CrosstermBackend::new(BufWriter::new(io::stdout()));
+        let options = TerminalOptions { viewport: Viewport::Fixed(area) };
+        Ok(Self { terminal: Terminal::with_options(backend, options)?, area })
+    }
+
+    /// What there is to draw on now: it follows the terminal's size.
+    pub(crate) fn area(&mut self) -> io::Result<Rect> {
+        let area = bounded(self.terminal.size()?);
+        if area != self.area {
+            self.terminal.resize(area)?;
+            self.area = area;
+        }
+        Ok(area)
+    }
+
+    /// Draws one picture.
+    pub(crate) fn draw(&mut self, picture: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
+        self.terminal.draw(picture).map(drop)
+    }
+}
+
+fn bounded(size: Size) -> Rect {
+    Rect::new(0, 0, size.width.min(MOST_COLUMNS), size.height.min(MOST_ROWS))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ratatui::buffer::Buffer;
+
+    #[test]
+    fn a_terminal_of_65535_by_65535_takes_a_few_megabytes() {
+        let area = bounded(Size::new(u16::MAX, u16::MAX));
+        let cells = Buffer::empty(area).content.len();
+        // Two pictures, of which the second is compared with the first.
+        let octets = 2 * cells * size_of::<ratatui::buffer::Cell>();
+        assert!(octets < 64 << 20, "{octets} octets");
+        assert_eq!(bounded(Size::new(80, 24)), Rect::new(0, 0, 80, 24));
+    }
+}

@@ -1,0 +1,97 @@
+//! Signals: which are obeyed, which stay ignored, and what a limit of file sizes comes to.
+
+use crate::{check_code, command, interrupt, run, stderr};
+use std::io::{BufRead as _, BufReader};
+use std::net::UdpSocket;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// The number of openat(2) on x86-64, as `/proc/PID/syscall` writes it for a process that waits in it.
+const OPENAT: &str = "257 ";
+
+fn free_address() -> String {
+    UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
+}
+
+#[test]
+fn a_hangup_that_was_ignored_from_the_start_stays_ignored() {
+    let (there, here) = (free_address(), free_address());
+    let mut nohup = Command::new("nohup");
+    nohup.arg(env!("CARGO_BIN_EXE_tidewire")).args(["serve", "--json", "--udp", &there]);
+    let piped = nohup.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = piped.spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    assert!(line.contains("listening"), "{line}");
+    let sent = Command::new("kill").args(["-HUP", &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    let measure = ["measure", "--udp", &here, "--udp-peer", &there, "--no-save"];
+    check_code(&run(&[&measure[..], &["--messages", "5"]].concat()), 0);
+    interrupt(child.id());
+    assert_eq!(child.wait().unwrap().code(), Some(130), "an interrupt still ends it");
+}
+
+#[test]
+fn the_first_interrupt_ends_what_waits_for_a_fifo_to_open() {
+    if !cfg!(target_arch = "x86_64") {
+        println!("skipped: the number of openat is that of x86-64");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let fifo = folder.path().join("fifo").display().to_string();
+    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let mut child = command(&["watch", "-r", &fifo]).stderr(Stdio::piped()).spawn().unwrap();
+    let call = Path::new("/proc").join(child.id().to_string()).join("syscall");
+    while !std::fs::read_to_string(&call).unwrap().starts_with(OPENAT) {
+        std::thread::yield_now();
+    }
+    interrupt(child.id());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
+#[test]
+fn a_limit_of_file_sizes_is_an_error_and_not_the_end_of_the_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("large.pcapng").display().to_string();
+    let mut limited = Command::new("prlimit");
+    limited.args(["--fsize=4096", env!("CARGO_BIN_EXE_tidewire")]);
+    let output = limited
+        .args(["predict", "status-short", "--no-save", "--capture", &path])
+        .output()
+        .unwrap();
+    check_code(&output, 1);
+    assert!(stderr(&output).contains("File too large"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_run_of_a_thousand_million_messages_a_second_ends_at_an_interrupt() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("fast.toml");
+    let text = r#"version = 1
+title = "fast"
+stop = { after = "1 s" }
+medium = { kind = "ideal", rate = "10 Mbit/s", delay = "5 us" }
+stations = { count = 2, prefix = "s" }
+[[flow]]
+name = "status"
+from = "s-1"
+to = "s-2"
+service = "datagram"
+pattern = { kind = "cyclic", period = "1 us" }
+size = "20 B"
+"#;
+    std::fs::write(&path, text).unwrap();
+    let mut of = command(&["predict", &path.display().to_string(), "--no-save", "--json"]);
+    let mut child = of.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let thread = Path::new("/proc").join(child.id().to_string()).join("status");
+    // Bit 1 of the signals caught is SIGINT's: from then on an interrupt is heard.
+    let hears = |status: &str| {
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+        u64::from_str_radix(mask.trim(), 16).unwrap() & 2 != 0
+    };
+    while !hears(&std::fs::read_to_string(&thread).unwrap()) {
+        std::thread::yield_now();
+    }
+    interrupt(child.id());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}
