@@ -5,7 +5,7 @@ use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::output_file::Inputs;
 use bench::folder;
-use bench::scenario::{self, Scenario, Study, meant};
+use bench::scenario::{self, MOST_REPLICATIONS, MOST_RUNS, Scenario, Study, meant};
 use bench::scenarios;
 use serde::Serialize;
 use std::fs::{self, File};
@@ -59,6 +59,14 @@ pub(crate) fn choose(which: &str, run: &RunOptions, output: &Output) -> anyhow::
     }
     if run.runs == Some(0) {
         return Err(Failure::usage("--runs 0: a point takes at least one run").into());
+    }
+    let runs = run.runs.unwrap_or(1);
+    let all = runs.saturating_mul(study.points.len() as u64);
+    if runs > MOST_REPLICATIONS || all > MOST_RUNS {
+        let message = format!(
+            "--runs {runs}: at most {MOST_REPLICATIONS} runs of a point and {MOST_RUNS} of all"
+        );
+        return Err(Failure::usage(message).into());
     }
     for point in &mut study.points {
         let scenario = &mut point.scenario;

@@ -7,8 +7,8 @@ use super::names::{wrong_name, wrong_title};
 use super::network::LONGEST_LIFETIME;
 use super::problem::{MOST_SHOWN, Problem, meant};
 use super::{
-    Background, Flow, LLC_OCTETS, Medium, Pattern, Protocol, Scenario, Service, Share, Size, Span,
-    Start, Subject, Warmup, feasible, members,
+    Background, Flow, LLC_OCTETS, MOST_REPLICATIONS, Medium, Pattern, Protocol, Scenario, Service,
+    Share, Size, Span, Start, Subject, Warmup, feasible, members,
 };
 use core::ops::Range;
 use sim::medium::{csma_cd, plca, switched, token_bus, token_ring};
@@ -23,6 +23,8 @@ use wire::units::BitRate;
 
 /// The most stations, background included.
 const MOST_STATIONS: u64 = 10_000;
+/// The most flows, background included: stamps number them in 16 bits.
+const MOST_FLOWS: u64 = 65_536;
 /// The most octets of a message: what a stamp can ask for as an answer.
 const LONGEST_REPLY_OCTETS: u64 = 65_534;
 /// The rates of IEEE 802.5.
@@ -82,6 +84,15 @@ impl Checker<'_, '_> {
     fn run(&mut self) {
         let scenario = self.scenario;
         self.above_zero("replications", scenario.replications);
+        if scenario.replications > MOST_REPLICATIONS {
+            let message = format!("more than {MOST_REPLICATIONS} runs of a point");
+            self.error("replications", message);
+        }
+        let background = scenario.background.as_ref().map_or(0, |b| b.stations);
+        let flows = background.saturating_add(scenario.flows.len() as u64);
+        if flows > MOST_FLOWS {
+            self.error("flow", format!("{flows} flows are more than {MOST_FLOWS}"));
+        }
         self.above_zero("stop.after", nanos(scenario.stop.after.0));
         self.above_zero("stop.messages", scenario.stop.messages.unwrap_or(1));
         if let Warmup::Fixed(span) = scenario.stop.warmup

@@ -36,6 +36,11 @@ use stack::{fault, load, tp4};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// The most runs of a point.
+pub const MOST_REPLICATIONS: u64 = 1_000_000;
+/// The most runs of a study, all its points together.
+pub const MOST_RUNS: u64 = 10_000_000;
+
 /// The version of the file format that this program reads and writes.
 pub const VERSION: u64 = 1;
 

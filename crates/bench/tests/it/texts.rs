@@ -1,6 +1,8 @@
 //! The corpus of the fuzzer of scenarios, and scenarios with their pieces exchanged.
 
+use crate::QUIET;
 use crate::entry::scenario;
+use bench::scenario::load;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -91,4 +93,28 @@ fn scenarios_with_pieces_exchanged_are_refused_or_read_the_same_again() {
     }
     assert!(accepted > 20, "only {accepted} of 600 are scenarios");
     println!("seen: {accepted} of 600 scenarios with pieces exchanged are scenarios still");
+}
+
+/// Each would allocate gigabytes, or merge flows, before anything runs.
+#[test]
+fn counts_without_bounds_are_refused_where_they_stand() {
+    let refused = |from: &str, to: &str| load(&QUIET.replace(from, to), "a.toml").unwrap_err();
+    let version = "version = 1\n";
+    let text = refused(version, "version = 1\nreplications = 1000000000\n").to_string();
+    assert!(text.contains("more than 1000000 runs of a point"), "{text}");
+    assert!(text.contains("a.toml:2:"), "{text}");
+    // 10,000 points of 1,001 runs each.
+    let vary = "version = 1\nreplications = 1001\n";
+    let axis = "deadline = \"1 ms\"\n[vary]\n\"flow.status.size\" = ";
+    let values: Vec<String> = (0..10_000).map(|n| format!("\"{} B\"", 20 + n % 1_000)).collect();
+    let text = QUIET.replace(version, vary);
+    let text = text.replace("deadline = \"1 ms\"\n", &format!("{axis}[{}]\n", values.join(",")));
+    let error = load(&text, "a.toml").unwrap_err().to_string();
+    assert!(error.contains("10000 points take 10010000 runs, more than 10000000"), "{error}");
+    let flow = &QUIET[QUIET.find("[[flow]]").unwrap()..];
+    let flows: String =
+        (0..65_537).map(|n| flow.replace("\"status\"", &format!("\"status-{n}\""))).collect();
+    let text = format!("{}{flows}", &QUIET[..QUIET.find("[[flow]]").unwrap()]);
+    let error = load(&text, "a.toml").unwrap_err().to_string();
+    assert!(error.contains("65537 flows are more than 65536"), "{error}");
 }

@@ -8,7 +8,7 @@ mod path;
 use crate::scenario::fields::{Fields, Placed};
 use crate::scenario::problem::{Problem, ScenarioError, Severity, Source};
 use crate::scenario::quantity::Decimal;
-use crate::scenario::{Scenario, check, parse};
+use crate::scenario::{MOST_RUNS, Scenario, check, parse};
 use core::ops::Range;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use std::borrow::Cow;
@@ -146,6 +146,13 @@ pub fn load_within(
     table.remove("vary");
     let document = toml::Spanned::new(span, DeValue::Table(table));
     let points = points(&document, &axes, most_points, &mut problems);
+    let runs = points.iter().map(|point| point.scenario.replications);
+    let runs = runs.fold(0_u64, u64::saturating_add);
+    if runs > MOST_RUNS {
+        let place = check::place_of(&document, "replications");
+        let message = format!("{} points take {runs} runs, more than {MOST_RUNS}", points.len());
+        problems.push(Problem::error(place, message));
+    }
     problems.sort_by_key(|problem| (problem.span.start, problem.span.end, problem.severity));
     problems.dedup();
     if problems.iter().any(|problem| problem.severity == Severity::Error) || points.is_empty() {

@@ -145,7 +145,7 @@ impl<'a> Peer<'a> {
         }
         while self.host.record().is_some() {}
         let Some(frame) = self.host.poll() else { return Act::Nothing };
-        self.host.transmitted(now, Transmission::Sent);
+        self.host.transmitted(now, 0, Transmission::Sent);
         let Some(damage) = self.damage.take() else { return Act::Send(frame) };
         let mut octets = frame.to_bytes().to_vec();
         let place = HEADERS + usize::from(damage) % (octets.len() - HEADERS).max(1);

@@ -183,7 +183,7 @@ impl<'a> Lan<'a> {
         while let Some(frame) = party.poll() {
             self.sent += 1;
             self.check(&frame);
-            party.transmitted(self.now, Transmission::Sent);
+            party.transmitted(self.now, 0, Transmission::Sent);
             self.peer.hear(self.now, &frame);
         }
     }
