@@ -20,6 +20,7 @@ mod help;
 mod hostile;
 mod iso_tcp;
 mod layers;
+mod link;
 mod long_segments;
 mod metrics;
 mod monitor;

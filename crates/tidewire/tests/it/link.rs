@@ -1,0 +1,67 @@
+//! `watch -i` on a link that goes down and up, and on an interface that is removed.
+
+use crate::wires::{Namespaces, must};
+use crate::{check_code, interrupt, records, stderr};
+use live::port::Port as _;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Child, ChildStderr, Stdio};
+
+/// A `watch` of the far end that listens already.
+struct Watching {
+    child: Child,
+    said: BufReader<ChildStderr>,
+}
+
+impl Watching {
+    fn start(namespaces: &Namespaces) -> Self {
+        let mut of = namespaces.command(1, &["watch", "-i", "w0", "--json"]);
+        let mut child = of.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let said = BufReader::new(child.stderr.take().unwrap());
+        let mut watching = Self { child, said };
+        watching.hear("listening on w0");
+        watching
+    }
+
+    /// Reads what it says until a line has these words.
+    fn hear(&mut self, words: &str) {
+        let mut line = String::new();
+        while !line.contains(words) {
+            line.clear();
+            assert_ne!(self.said.read_line(&mut line).unwrap(), 0, "it ended before {words:?}");
+        }
+    }
+}
+
+fn set(namespaces: &Namespaces, state: &str) {
+    must(&["-n", &namespaces.names[1], "link", "set", "w0", state]);
+}
+
+#[test]
+fn watch_outlasts_a_link_that_goes_down_and_up() {
+    let Some(namespaces) = Namespaces::make() else { return };
+    let mut watching = Watching::start(&namespaces);
+    set(&namespaces, "down");
+    watching.hear("interface w0 is down");
+    set(&namespaces, "up");
+    let mut port = namespaces.near_port();
+    let frame = [&[0xFF; 6][..], &port.addr().0, &[0, 3, 0xFE, 0xFE, 3], &[0; 43]].concat();
+    port.send(&stack::station::Frame::new(frame.into())).unwrap();
+    interrupt(watching.child.id());
+    let output = watching.child.wait_with_output().unwrap();
+    check_code(&output, 130);
+    let end = records(&output).pop().unwrap();
+    assert_eq!((&end["type"], &end["frames"]), (&"end".into(), &1.into()), "{end}");
+}
+
+#[test]
+fn watch_says_that_its_interface_was_removed() {
+    let Some(namespaces) = Namespaces::make() else { return };
+    let mut watching = Watching::start(&namespaces);
+    must(&["-n", &namespaces.names[1], "link", "del", "w0"]);
+    let mut said = String::new();
+    watching.said.read_to_string(&mut said).unwrap();
+    let output = watching.child.wait_with_output().unwrap();
+    check_code(&output, 1);
+    assert!(said.contains("interface w0 was removed"), "{said}{}", stderr(&output));
+    assert!(!said.contains("link set w0 up"), "{said}");
+}
