@@ -187,14 +187,16 @@ impl<'a> Peer<'a> {
             kind: match kind {
                 0..=99 => StampKind::Message,
                 100..=119 => StampKind::Reply,
-                _ => StampKind::Request { reply_octets: u16::from(kind) * 256 },
+                _ => StampKind::Request { reply_octets: u16::from(kind - 119) * 40 },
             },
             sequence: self.word(),
             planned: Instant::from_nanos(u64::from(self.word())),
             lag: Duration::ZERO,
         };
         let room = DATAGRAM_OCTETS - STAMP_OCTETS;
-        let content = vec![octets; (usize::from(octets) * 6).min(room)];
+        // Half of them are stamps alone, which are whole; content of one octet seldom is.
+        let length = if octets % 2 == 0 { 0 } else { usize::from(octets) * 6 };
+        let content = vec![octets; length.min(room)];
         Some(lsdu(self.source, SAPS[1], &[&stamp.encode()[..], &content].concat()))
     }
 
