@@ -4,13 +4,14 @@
 //! number. Addresses are kept up to a limit; what the hosts beyond a smaller one sent and received
 //! counts together.
 
-use crate::measure::{Alike, Places, Sizes, Sort, Traffic, Waits};
+use crate::measure::{Alike, Distribution, Places, Sizes, Sort, Traffic, Waits};
 use crate::sight::Tpdu;
 use core::fmt;
 use core::hash::{BuildHasher, Hash, Hasher};
 use core::net::Ipv6Addr;
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
+use std::collections::BTreeMap;
 use wire::addr::{Mac, Nsap};
 
 /// Who sends or receives TPDUs.
@@ -76,6 +77,8 @@ pub struct Host {
     pub sent: Traffic,
     /// What was sent to it.
     pub received: Traffic,
+    /// Times that its replies took.
+    pub replied: Distribution,
 }
 
 /// A host's number.
@@ -105,6 +108,8 @@ pub(crate) struct Counts {
     measured: Vec<[Traffic; 2]>,
     /// Of those beyond the limit.
     others: [Traffic; 2],
+    /// Times that replies took: by the numbers of hosts, then, under none, of those beyond the limit.
+    replied: BTreeMap<Option<HostNumber>, Distribution>,
     bounds: [u64; 9],
 }
 
@@ -112,7 +117,7 @@ impl Counts {
     /// Nothing of nobody, with the same bounds.
     pub(crate) fn none(&self) -> Self {
         let others = [Traffic::new(self.bounds), Traffic::new(self.bounds)];
-        Self { measured: Vec::new(), others, bounds: self.bounds }
+        Self { measured: Vec::new(), others, replied: BTreeMap::new(), bounds: self.bounds }
     }
 
     /// Sizes of nothing, with the same bounds.
@@ -148,6 +153,12 @@ impl Counts {
         }
     }
 
+    /// Times that the replies of a host took.
+    pub(crate) fn replied(&mut self, number: Option<HostNumber>) -> &mut Distribution {
+        let own = number.filter(|number| (*number as usize) < self.measured.len());
+        self.replied.entry(own).or_default()
+    }
+
     /// Counts TPDUs of one sort from one host to another in a second.
     pub(crate) fn alike(
         &mut self,
@@ -170,6 +181,7 @@ impl Hosts {
             counts: Counts {
                 measured: Vec::new(),
                 others: [Traffic::new(bounds), Traffic::new(bounds)],
+                replied: BTreeMap::new(),
                 bounds,
             },
             maximum: maximum.clamp(1, 1 << 24),
@@ -218,16 +230,19 @@ impl Hosts {
     /// Each host with what was counted, in the order in which they were met; those beyond the limit as one at
     /// the end.
     pub(crate) fn iter(&self, counts: Counts) -> impl Iterator<Item = Host> {
-        let Counts { measured, others: [sent, received], .. } = counts;
-        let others = (self.addresses.len() > measured.len()).then_some(Host {
+        let Counts { measured, others: [sent, received], mut replied, .. } = counts;
+        let others = (self.addresses.len() > measured.len()).then(|| Host {
             address: None,
             sent,
             received,
+            replied: replied.remove(&None).unwrap_or_default(),
         });
-        let own = self.addresses.iter().zip(measured).map(|(address, [sent, received])| Host {
+        let own = (0..).zip(&self.addresses).zip(measured);
+        let own = own.map(move |((number, address), [sent, received])| Host {
             address: Some(*address),
             sent,
             received,
+            replied: replied.remove(&Some(number)).unwrap_or_default(),
         });
         own.chain(others)
     }

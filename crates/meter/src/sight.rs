@@ -32,6 +32,8 @@ pub enum Sight {
     Span(Between, Duration),
     /// A receiver stopped giving credit.
     WindowClosed,
+    /// A reply that pairs with no single request.
+    AmbiguousResponse,
 }
 
 /// The times that are measured.
@@ -49,6 +51,9 @@ pub enum Between {
     CallerHandshake,
     /// Octets of a TCP stream and the first ACK that covers them.
     RoundTrip,
+    /// From one segment of a TCP stream to the ACK of it alone, without data: the receiver may have delayed it
+    /// (RFC 1122, 4.2.3.2).
+    DelayedAck,
     /// A window that was closed and its opening, or the end of its connection or of what is metered.
     ClosedWindow,
 }
@@ -163,6 +168,8 @@ pub enum Step {
     Ended(Ending),
     /// Nothing was heard of it for too long.
     Silent,
+    /// It was found under way: its CR was not seen.
+    Adopted,
 }
 
 /// How a connection ended.

@@ -5,7 +5,7 @@
 //! its first DR otherwise; one of class 0 is ended by the end of its TCP connection too, and an
 //! attempt is refused by it. [`Ending`] says which ends are graceful, abrupt and erroneous. One of
 //! which nothing is heard for too long has fallen silent. Bias: whether the CC ever reached the
-//! other side is not seen; connections found under way count as ended when they end, but never as
+//! other side is not seen; connections found under way (adopted) count as ended when they end, but never as
 //! established; class 4 has no release that waits for data, so graceful means no more than normal and
 //! with nothing seen unacknowledged; in classes 2 to 4 the end of a TCP connection is no end.
 
@@ -33,6 +33,8 @@ pub struct Connections {
     pub erroneous: u64,
     /// Fallen silent.
     pub silent: u64,
+    /// Found under way.
+    pub adopted: u64,
 }
 
 impl Connections {
@@ -48,6 +50,7 @@ impl Connections {
             abrupt: self.abrupt - earlier.abrupt,
             erroneous: self.erroneous - earlier.erroneous,
             silent: self.silent - earlier.silent,
+            adopted: self.adopted - earlier.adopted,
         }
     }
 
@@ -61,6 +64,7 @@ impl Connections {
             Some(Step::Refused) => self.refused += 1,
             Some(Step::NotAgreed) => self.not_agreed += 1,
             Some(Step::Silent) => self.silent += 1,
+            Some(Step::Adopted) => self.adopted += 1,
             Some(Step::Ended(ending)) => {
                 self.ended += 1;
                 match ending {
@@ -93,6 +97,7 @@ impl Measure for Connections {
         self.abrupt += other.abrupt;
         self.erroneous += other.erroneous;
         self.silent += other.silent;
+        self.adopted += other.adopted;
     }
 
     fn values(&self) -> Values {
@@ -106,6 +111,7 @@ impl Measure for Connections {
             ("connection_abrupt_ends".into(), self.abrupt),
             ("connection_erroneous_ends".into(), self.erroneous),
             ("connection_silent_ends".into(), self.silent),
+            ("connections_adopted".into(), self.adopted),
         ]
     }
 }

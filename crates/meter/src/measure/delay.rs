@@ -1,18 +1,22 @@
 //! How long things take, as seen from here.
 //!
 //! Definition: the times of [`Between`], each with its count, total, least, median, 99th percentile
-//! and greatest. A time counts when it ends. The median and the percentile are upper edges of
-//! classes that are at the most one sixteenth wide.
+//! and greatest. A time counts when it ends. The median and the percentile are by nearest rank, as the upper
+//! edge of a class that is at most 1/128 (0.8 %) wide, and never beyond the greatest.
 //! Bias: all are as seen at this point of the network. An acknowledgement delay is that of the way
 //! from here to the receiver, of the receiver, and of the way back; a DT that was sent again counts
-//! from its first copy. A response time is taken only where one request was under way: the first TSDU
-//! of the requester since the last reply; of more the pairs cannot be told. The requester is the side
-//! that sent the CR, or else whose TSDU was seen first. A round trip of a TCP stream is taken of one
-//! segment at a time, and of none that was sent again; delayed ACKs are in it. A window that is still
+//! from its first copy. A reply of S7 is paired with the request that has its PDU reference. Of other users no key
+//! is read, so a response time is taken only where one request is outstanding and none was ambiguous since the
+//! last time that none was; the other replies to outstanding requests count as ambiguous. The requester is then the
+//! side that sent the CR, or else whose TSDU was seen first. A round trip of a TCP stream is taken of one
+//! segment at a time, and of none that was sent again. One that ends with an ACK without data, of that segment
+//! alone, counts apart: a receiver may delay such an ACK by up to 500 ms (RFC 1122, 4.2.3.2), so that time is no
+//! property of the network. An ACK with data waits for the data, which the other round trips have in them. A window that is still
 //! closed when its connection ends, or is forgotten, or metering ends, counts until then: what a receiver
 //! would have done later is not known.
 
-use super::{Measure, Values};
+use super::histogram::Histogram;
+use super::{Measure, Times, Values};
 use crate::sight::{Between, Sight};
 use core::time::Duration;
 
@@ -27,26 +31,24 @@ pub struct Distribution {
     pub min_ns: u64,
     /// The greatest, in nanoseconds.
     pub max_ns: u64,
-    /// How many fell into each class; grown as far as needed.
-    classes: Vec<u64>,
+    classes: Histogram,
 }
 
-/// Classes per doubling.
-const PER_DOUBLING: u32 = 16;
-
-/// The class of a value: exact below 16, then sixteen to a doubling.
-fn class(value: u64) -> usize {
-    let exponent = 63 - (value | 1).leading_zeros();
-    let shift = exponent.saturating_sub(4);
-    ((shift * PER_DOUBLING) as u64 + (value >> shift)) as usize
-}
-
-/// The greatest value of a class.
-fn upper_edge(class: usize) -> u64 {
-    let class = class as u64;
-    let shift = (class / u64::from(PER_DOUBLING)).saturating_sub(1);
-    let mantissa = class - shift * u64::from(PER_DOUBLING);
-    ((mantissa + 1) << shift) - 1
+/// Summary of a distribution, in nanoseconds; zeros where it has no values.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Summary {
+    /// Number of values.
+    pub count: u64,
+    /// Sum of all values.
+    pub total_ns: u64,
+    /// Least value.
+    pub min_ns: u64,
+    /// Median by nearest rank, as the upper edge of its class.
+    pub p50_ns: u64,
+    /// 99th percentile by nearest rank, likewise.
+    pub p99_ns: u64,
+    /// Greatest value.
+    pub max_ns: u64,
 }
 
 impl Distribution {
@@ -56,25 +58,19 @@ impl Distribution {
     }
 
     /// Takes a time in, in nanoseconds.
-    #[inline]
+    // Always: distributions that take the same time in share the work.
+    #[inline(always)]
     pub(crate) fn record_nanos(&mut self, nanos: u64) {
-        let value = nanos.min(u64::MAX >> 1);
-        self.min_ns = if self.count == 0 { value } else { self.min_ns.min(value) };
-        self.max_ns = self.max_ns.max(value);
-        self.count += 1;
-        self.total_ns = self.total_ns.saturating_add(value);
-        let class = class(value);
-        match self.classes.get_mut(class) {
-            Some(count) => *count += 1,
-            None => self.grow(class),
+        let nanos = nanos.min(u64::MAX >> 1);
+        if nanos < self.min_ns || self.count == 0 {
+            self.min_ns = nanos;
         }
-    }
-
-    /// Takes in the first value of a class beyond all that are known.
-    #[cold]
-    fn grow(&mut self, class: usize) {
-        self.classes.resize(class, 0);
-        self.classes.push(1);
+        if nanos > self.max_ns {
+            self.max_ns = nanos;
+        }
+        self.count += 1;
+        self.total_ns = self.total_ns.saturating_add(nanos);
+        self.classes.note(nanos);
     }
 
     /// Adds what was taken in elsewhere.
@@ -86,25 +82,38 @@ impl Distribution {
         self.max_ns = self.max_ns.max(other.max_ns);
         self.count += other.count;
         self.total_ns = self.total_ns.saturating_add(other.total_ns);
-        if self.classes.len() < other.classes.len() {
-            self.classes.resize(other.classes.len(), 0);
-        }
-        self.classes.iter_mut().zip(&other.classes).for_each(|(count, more)| *count += more);
+        self.classes.add(&other.classes);
     }
 
-    /// The value that `permille` of all do not exceed, as the upper edge of its class and never
+    /// The value that `permille` of all do not exceed (nearest rank), as the upper edge of its class and never
     /// beyond the greatest; zero where there is none.
     #[must_use]
     pub fn quantile_ns(&self, permille: u64) -> u64 {
-        let rank = (self.count * permille).div_ceil(1_000).max(1);
-        let mut seen = 0;
-        for (class, count) in self.classes.iter().enumerate() {
-            seen += count;
-            if seen >= rank {
-                return upper_edge(class).min(self.max_ns);
-            }
+        let [edge] = self.classes.at_ranks([self.rank(permille)]);
+        edge.min(self.max_ns)
+    }
+
+    /// Nearest rank of a quantile, counted from 1.
+    const fn rank(&self, permille: u64) -> u64 {
+        let rank = (self.count as u128 * permille as u128).div_ceil(1_000) as u64;
+        if rank == 0 { 1 } else { rank }
+    }
+
+    /// Count, sum, extremes and percentiles.
+    #[must_use]
+    pub fn summary(&self) -> Summary {
+        let Self { count, total_ns, min_ns, max_ns, .. } = *self;
+        if count == 0 {
+            return Summary::default();
         }
-        0
+        let edges = self.classes.at_ranks([self.rank(500), self.rank(990)]);
+        let [p50_ns, p99_ns] = edges.map(|edge| edge.min(max_ns));
+        Summary { count, total_ns, min_ns, p50_ns, p99_ns, max_ns }
+    }
+
+    /// As a sum of times without their distribution.
+    pub(crate) const fn times(&self) -> Times {
+        Times { count: self.count, total_ns: self.total_ns, max_ns: self.max_ns }
     }
 
     /// The mean, in nanoseconds; none of nothing.
@@ -129,13 +138,18 @@ pub struct Delays {
     pub caller_handshake: Distribution,
     /// From octets of a TCP stream to the first ACK that covers them.
     pub round_trip: Distribution,
+    /// From one segment of a TCP stream to an ACK of it alone, without data.
+    pub delayed_ack: Distribution,
     /// How long windows were closed.
     pub closed_window: Distribution,
+    /// Replies that pair with no single request: several were outstanding and no key tells them apart, or the
+    /// request was not seen.
+    pub ambiguous_responses: u64,
 }
 
 /// The values of each distribution, in the order of [`Delays::each`].
 #[rustfmt::skip]
-const NAMES: [[&str; 6]; 7] = [
+const NAMES: [[&str; 6]; 8] = [
     ["ack_delays", "ack_delay_total_ns", "ack_delay_min_ns", "ack_delay_p50_ns",
      "ack_delay_p99_ns", "ack_delay_max_ns"],
     ["responses", "response_total_ns", "response_min_ns", "response_p50_ns",
@@ -148,15 +162,20 @@ const NAMES: [[&str; 6]; 7] = [
      "tcp_caller_handshake_p50_ns", "tcp_caller_handshake_p99_ns", "tcp_caller_handshake_max_ns"],
     ["tcp_round_trips", "tcp_round_trip_total_ns", "tcp_round_trip_min_ns",
      "tcp_round_trip_p50_ns", "tcp_round_trip_p99_ns", "tcp_round_trip_max_ns"],
+    ["tcp_delayed_acks", "tcp_delayed_ack_total_ns", "tcp_delayed_ack_min_ns",
+     "tcp_delayed_ack_p50_ns", "tcp_delayed_ack_p99_ns", "tcp_delayed_ack_max_ns"],
     ["closed_windows", "closed_window_total_ns", "closed_window_min_ns", "closed_window_p50_ns",
      "closed_window_p99_ns", "closed_window_max_ns"],
 ];
+
+/// Name of the count of replies that pair with no single request.
+pub(super) const AMBIGUOUS: &str = "responses_ambiguous";
 
 impl Delays {
     /// What each distribution is called, and the names of its values: count, total, least, median, 99th
     /// percentile and greatest.
     #[must_use]
-    pub fn names() -> [(&'static str, [&'static str; 6]); 7] {
+    pub fn names() -> [(&'static str, [&'static str; 6]); 8] {
         let none = Self::default();
         let called = none.each().map(|(name, _)| name);
         core::array::from_fn(|place| (called[place], NAMES[place]))
@@ -164,7 +183,7 @@ impl Delays {
 
     /// Each distribution and what it is called, in the order of its values.
     #[must_use]
-    pub const fn each(&self) -> [(&'static str, &Distribution); 7] {
+    pub const fn each(&self) -> [(&'static str, &Distribution); 8] {
         [
             ("acknowledgement", &self.acknowledgement),
             ("response", &self.response),
@@ -172,6 +191,7 @@ impl Delays {
             ("TCP, callee", &self.callee_handshake),
             ("TCP, caller", &self.caller_handshake),
             ("TCP round trip", &self.round_trip),
+            ("TCP delayed ACK", &self.delayed_ack),
             ("closed window", &self.closed_window),
         ]
     }
@@ -188,6 +208,7 @@ impl Delays {
             Between::CalleeHandshake => &mut self.callee_handshake,
             Between::CallerHandshake => &mut self.caller_handshake,
             Between::RoundTrip => &mut self.round_trip,
+            Between::DelayedAck => &mut self.delayed_ack,
             Between::ClosedWindow => &mut self.closed_window,
         }
     }
@@ -195,8 +216,10 @@ impl Delays {
 
 impl Measure for Delays {
     fn observe(&mut self, sight: &Sight) {
-        if let Sight::Span(between, span) = sight {
-            self.of(*between).record(*span);
+        match sight {
+            Sight::Span(between, span) => self.of(*between).record(*span),
+            Sight::AmbiguousResponse => self.ambiguous_responses += 1,
+            _ => {}
         }
     }
 
@@ -207,22 +230,20 @@ impl Measure for Delays {
         self.callee_handshake.add(&other.callee_handshake);
         self.caller_handshake.add(&other.caller_handshake);
         self.round_trip.add(&other.round_trip);
+        self.delayed_ack.add(&other.delayed_ack);
         self.closed_window.add(&other.closed_window);
+        self.ambiguous_responses += other.ambiguous_responses;
     }
 
     fn values(&self) -> Values {
         let mut values = Vec::new();
         for ((_, distribution), names) in self.each().into_iter().zip(NAMES) {
-            let found = [
-                distribution.count,
-                distribution.total_ns,
-                distribution.min_ns,
-                distribution.quantile_ns(500),
-                distribution.quantile_ns(990),
-                distribution.max_ns,
-            ];
+            let Summary { count, total_ns, min_ns, p50_ns, p99_ns, max_ns } =
+                distribution.summary();
+            let found = [count, total_ns, min_ns, p50_ns, p99_ns, max_ns];
             values.extend(names.into_iter().map(Into::into).zip(found));
         }
+        values.push((AMBIGUOUS.into(), self.ambiguous_responses));
         values
     }
 }
@@ -230,21 +251,6 @@ impl Measure for Delays {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn classes_follow_one_another_and_hold_their_edges() {
-        let mut last = 0;
-        for value in (0..4_000).chain([1 << 40, (1 << 40) + (1 << 36), u64::MAX >> 1]) {
-            let class = class(value);
-            assert!(class == last || class == last + 1 || value > 4_000, "{value}");
-            assert!(
-                upper_edge(class) >= value && upper_edge(class) - value <= value / 16,
-                "{value}"
-            );
-            last = class;
-        }
-        assert_eq!((class(15), class(16), class(31), class(32), class(33)), (15, 16, 31, 32, 32));
-    }
 
     #[test]
     fn a_distribution_adds_up_to_the_one_of_all_values() {
@@ -263,9 +269,9 @@ mod tests {
         left.add(&Distribution::default());
         assert_eq!(left, all);
         assert_eq!((all.min_ns, all.max_ns, all.count), (1, 1_000_000, 1_000));
-        // The 500th square is 250,000; its class is at the most a sixteenth wide.
+        // The 500th square is 250,000; its class is at most 1/128 wide.
         let median = all.quantile_ns(500);
-        assert!((250_000..=265_625).contains(&median), "{median}");
+        assert!((250_000..=251_953).contains(&median), "{median}");
         assert_eq!(all.quantile_ns(1_000), 1_000_000);
         assert_eq!(Distribution::default().quantile_ns(500), 0);
     }

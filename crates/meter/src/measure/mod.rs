@@ -9,6 +9,7 @@ mod alike;
 mod connection;
 mod delay;
 mod frames;
+mod histogram;
 mod link;
 mod llc;
 mod network;
@@ -23,7 +24,7 @@ mod window;
 
 pub(crate) use alike::{Alike, Sort};
 pub use connection::Connections;
-pub use delay::{Delays, Distribution};
+pub use delay::{Delays, Distribution, Summary};
 pub(crate) use frames::Frames;
 pub use link::Link;
 pub use llc::Llc;
@@ -91,7 +92,7 @@ impl Measures {
             Sight::Npdu { octets } => self.network.npdu(*octets),
             Sight::Segment(_) => self.streams.observe(sight),
             Sight::Step(_) => self.traffic.connections.observe(sight),
-            Sight::Span(..) => self.delays.observe(sight),
+            Sight::Span(..) | Sight::AmbiguousResponse => self.delays.observe(sight),
             Sight::WindowClosed => {}
             Sight::Tpdu(tpdu) => self.traffic.observe(tpdu),
         }
@@ -277,9 +278,9 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), count);
-        // 17 rows, 8 more steps of connections, 2 of each of 2 peak seconds, 5 of each of 10 kinds less
+        // 17 rows, 9 more steps of connections, 2 of each of 2 peak seconds, 5 of each of 10 kinds less
         // the 4 that are rows already, 4 of each of 10 sizes, 5 roles, 2 of windows, 7 of LLC, 7 of
-        // TCP, and 6 of each of 7 delays.
-        assert_eq!(count, 17 + 8 + 4 + 50 - 4 + 40 + 5 + 2 + 7 + 7 + 42);
+        // TCP, 6 of each of 8 delays, and ambiguous responses.
+        assert_eq!(count, 17 + 9 + 4 + 50 - 4 + 40 + 5 + 2 + 7 + 7 + 48 + 1);
     }
 }

@@ -11,6 +11,7 @@
 //! since several may share a stream and one may be spread over several: their hosts alone have them. Hosts
 //! of which no TPDU was seen have none.
 
+use super::delay::AMBIGUOUS;
 use super::{Delays, Values};
 
 /// Times of one kind.
@@ -117,8 +118,12 @@ pub struct Waits {
     pub caller_handshake: Times,
     /// From octets in TCP to the first ACK of the peer that covers them.
     pub round_trip: Times,
+    /// From one segment in TCP to an ACK of it alone, without data.
+    pub delayed_ack: Times,
     /// How long the receiver gave no credit; up to now where it still gives none.
     pub closed_window: Times,
+    /// Replies that pair with no single request.
+    pub ambiguous_responses: u64,
 }
 
 impl Waits {
@@ -130,7 +135,9 @@ impl Waits {
         self.callee_handshake.add(&other.callee_handshake);
         self.caller_handshake.add(&other.caller_handshake);
         self.round_trip.add(&other.round_trip);
+        self.delayed_ack.add(&other.delayed_ack);
         self.closed_window.add(&other.closed_window);
+        self.ambiguous_responses += other.ambiguous_responses;
     }
 
     /// What there was since an earlier count of the same.
@@ -143,19 +150,24 @@ impl Waits {
             callee_handshake: self.callee_handshake.since(&earlier.callee_handshake),
             caller_handshake: self.caller_handshake.since(&earlier.caller_handshake),
             round_trip: self.round_trip.since(&earlier.round_trip),
+            delayed_ack: self.delayed_ack.since(&earlier.delayed_ack),
             closed_window: self.closed_window.since(&earlier.closed_window),
+            ambiguous_responses: self
+                .ambiguous_responses
+                .saturating_sub(earlier.ambiguous_responses),
         }
     }
 
     /// Whether nothing of TCP was timed.
     #[must_use]
     pub const fn is_without_tcp(&self) -> bool {
-        self.callee_handshake.count + self.caller_handshake.count + self.round_trip.count == 0
+        let handshakes = self.callee_handshake.count + self.caller_handshake.count;
+        handshakes + self.round_trip.count + self.delayed_ack.count == 0
     }
 
     /// Each of the times, in the order of [`super::Delays::each`].
     #[must_use]
-    pub const fn each(&self) -> [Times; 7] {
+    pub const fn each(&self) -> [Times; 8] {
         [
             self.acknowledgement,
             self.response,
@@ -163,6 +175,7 @@ impl Waits {
             self.callee_handshake,
             self.caller_handshake,
             self.round_trip,
+            self.delayed_ack,
             self.closed_window,
         ]
     }
@@ -174,7 +187,8 @@ impl Waits {
             let names = [count, total, max].map(Into::into);
             names.into_iter().zip([times.count, times.total_ns, times.max_ns])
         };
-        self.each().into_iter().zip(Delays::names()).flat_map(values).collect()
+        let each = self.each().into_iter().zip(Delays::names()).flat_map(values);
+        each.chain([(AMBIGUOUS.into(), self.ambiguous_responses)]).collect()
     }
 }
 

@@ -7,7 +7,7 @@
 use super::framer::{Found, Framer};
 use crate::measure::Times;
 use crate::moment::Moment;
-use crate::sight::Order;
+use crate::sight::{Between, Order};
 use std::collections::VecDeque;
 use wire::dissect::Piece;
 use wire::tcp::Flags;
@@ -80,6 +80,8 @@ pub(super) struct Direction {
     trip: (u32, Moment),
     /// How long round trips of its octets took.
     pub(super) round_trips: Times,
+    /// The same, where the receiver may have delayed its ACK.
+    pub(super) delayed_acks: Times,
     /// None where nothing is held.
     beyond: Option<Box<Beyond>>,
 }
@@ -104,6 +106,7 @@ impl Direction {
             oldest_print: 0,
             trip: NO_TRIP,
             round_trips: Times::NONE,
+            delayed_acks: Times::NONE,
             beyond: None,
         }
     }
@@ -195,9 +198,15 @@ impl Direction {
         self.has_acknowledged.then_some(self.acknowledged)
     }
 
-    /// Takes notice that its receiver acknowledged octets; how many nanoseconds after they passed,
-    /// where that is measured.
-    pub(super) fn is_acknowledged(&mut self, at: Instant, number: u32) -> Option<u64> {
+    /// Takes notice that its receiver acknowledged octets in a segment with so many octets of its own; how many
+    /// nanoseconds after they passed and what that is, where it is measured.
+    #[inline]
+    pub(super) fn is_acknowledged(
+        &mut self,
+        at: Instant,
+        number: u32,
+        octets: u32,
+    ) -> Option<(Between, u64)> {
         let (edge, since) = self.trip;
         let since = since.get()?;
         if ahead(edge, number) < 0 {
@@ -205,8 +214,13 @@ impl Direction {
         }
         self.trip = NO_TRIP;
         let nanos = at.nanos_since(since);
+        // An ACK of more than one segment is not held back (RFC 1122, 4.2.3.2).
+        if octets == 0 && number == edge {
+            self.delayed_acks.note_next(nanos);
+            return Some((Between::DelayedAck, nanos));
+        }
         self.round_trips.note_next(nanos);
-        Some(nanos)
+        Some((Between::RoundTrip, nanos))
     }
 
     /// What a segment is beside what went before.

@@ -299,10 +299,10 @@ fn segment(
     flow.directions[way].acknowledges(piece);
     let mut held = 0;
     if piece.flags.has(Flags::ACK) {
-        if let Some(span) = flow.directions[1 - way].is_acknowledged(at, piece.acknowledgement)
-            && flow.early.is_none()
-        {
-            sink.span(Between::RoundTrip, span);
+        let peer = &mut flow.directions[1 - way];
+        let acknowledged = peer.is_acknowledged(at, piece.acknowledgement, octets as u32);
+        if let Some((between, span)) = acknowledged.filter(|_| flow.early.is_none()) {
+            sink.span(between, span);
         }
         held += arrived(flow, 1 - way, piece.acknowledgement, passage, tracker, sink);
     }

@@ -149,6 +149,13 @@ pub(super) struct Known {
 /// Directions that were found lately.
 pub(super) type Remembered = Memo<Known>;
 
+/// Counts an ACK that its receiver may have delayed.
+// Apart: most segments of a plant acknowledge with data.
+#[inline(never)]
+fn delayed_ack(span: u64, sink: &mut Sink<'_>) {
+    sink.span(Between::DelayedAck, span);
+}
+
 impl Flow {
     /// Takes notice of a segment, but for the TPDU in it, if it comes in its turn in a stream that carries TPKTs
     /// and of which nothing is held; whether it does.
@@ -159,8 +166,12 @@ impl Flow {
         if self.early.is_some() || !peer.holds_nothing() || !own.take_in_turn(at, print) {
             return false;
         }
-        if let Some(span) = peer.is_acknowledged(at, print.acknowledgement) {
-            sink.span(Between::RoundTrip, span);
+        let Print { acknowledgement, octets, .. } = *print;
+        if let Some((between, span)) = peer.is_acknowledged(at, acknowledgement, octets) {
+            match between {
+                Between::DelayedAck => delayed_ack(span, sink),
+                _ => sink.span(Between::RoundTrip, span),
+            }
         }
         true
     }

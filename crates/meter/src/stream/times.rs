@@ -65,6 +65,7 @@ pub(super) struct StreamTimes {
     handshake: Handshake,
     /// Of the octets of each end.
     round_trips: [Times; 2],
+    delayed_acks: [Times; 2],
 }
 
 impl StreamTimes {
@@ -80,6 +81,7 @@ impl StreamTimes {
                 callee_handshake: one(callee, is_callee),
                 caller_handshake: one(caller, !is_callee),
                 round_trip: self.round_trips[end],
+                delayed_ack: self.delayed_acks[end],
                 ..Waits::default()
             }
         })
@@ -119,7 +121,8 @@ impl Flow {
     /// What was added up and has not gone to hosts and connections.
     pub(super) fn times(&self) -> StreamTimes {
         let round_trips = self.directions.each_ref().map(|direction| direction.round_trips);
-        StreamTimes { ends: self.ends, handshake: self.handshake, round_trips }
+        let delayed_acks = self.directions.each_ref().map(|direction| direction.delayed_acks);
+        StreamTimes { ends: self.ends, handshake: self.handshake, round_trips, delayed_acks }
     }
 
     /// All that was added up has gone to hosts and connections.
@@ -130,7 +133,9 @@ impl Flow {
 
     /// Round trips count from now on.
     pub(super) fn forget_round_trips(&mut self) {
-        self.directions.iter_mut().for_each(|direction| direction.round_trips = Times::NONE);
+        for direction in &mut self.directions {
+            (direction.round_trips, direction.delayed_acks) = (Times::NONE, Times::NONE);
+        }
     }
 
     /// Has hosts, and the connection that it carries, have what was added up.

@@ -7,12 +7,14 @@ use super::acknowledgement::AcknowledgementOrder;
 use super::both::Sum;
 use super::data::{Beyond, DataOrder};
 use super::direction::{Direction, Numbers};
+use super::replies::{Outstanding, Replies, Request, Within};
 use super::sides::Kept;
 use super::waiting::{Behind, Waiting};
 use crate::host::HostNumber;
-use crate::measure::{DelaySum, Times, Volume, Waits};
+use crate::measure::{DelaySum, Summary, Times, Volume, Waits};
 use crate::sight::{Ending, Role, Tpdu};
 use crate::user::{Confidence, User};
+use std::collections::VecDeque;
 use wire::time::Instant;
 use wire::tp::{ClassOption, Format, Kind, Reference};
 
@@ -94,6 +96,8 @@ pub(super) struct Rare {
     pub(super) beyond: Beyond,
     /// DTs that wait for their AK behind the first.
     pub(super) waiting: Behind,
+    /// Requests that have no reply yet, but for the first of the connection.
+    pub(super) requests: VecDeque<Request>,
     /// Since when the peer gives no credit; none while it gives some.
     closed_since: Option<Instant>,
     /// How long it was closed, each time, but for the time under way.
@@ -123,7 +127,7 @@ pub(super) struct Sender {
     same: [Same; 2],
     /// How long its DTs waited for their AKs.
     pub(super) delays: DelaySum,
-    pub(super) is_within_tsdu: bool,
+    pub(super) within: Within,
     pub(super) disconnect_requested: bool,
     pub(super) disconnect_confirmed: bool,
 }
@@ -151,7 +155,7 @@ impl Sender {
             rare: None,
             same: [same; 2],
             delays: DelaySum::NONE,
-            is_within_tsdu: false,
+            within: Within::Nothing,
             disconnect_requested: false,
             disconnect_confirmed: false,
         }
@@ -163,9 +167,17 @@ impl Sender {
         let Self { same, delays, .. } = *self;
         let rare = self.rare.take().map(|mut rare| {
             (rare.beyond, rare.waiting, rare.closed_since) = Default::default();
+            rare.requests.clear();
             rare
         });
         *self = Self { same, delays, rare, ..begun };
+    }
+
+    /// Its requests are outstanding no more.
+    fn forget_requests(&mut self) {
+        if let Some(rare) = &mut self.rare {
+            rare.requests.clear();
+        }
     }
 
     /// Who it is.
@@ -325,6 +337,7 @@ impl Sender {
             peak: kept.peak,
             sizes: kept.sizes,
             waits,
+            replied: Summary::default(),
         }
     }
 }
@@ -351,11 +364,9 @@ pub(super) struct Connection {
     pub(super) confidence: Confidence,
     /// How many TSDUs have been looked at for who is above.
     pub(super) looked_at: u8,
-    pub(super) turns: Turns,
-    /// When the request under way ended.
-    pub(super) asked: Instant,
-    /// How long replies took, whichever side asks.
-    pub(super) responses: DelaySum,
+    pub(super) outstanding: Outstanding,
+    /// Replies of each side; none before the first.
+    pub(super) replies: Option<Box<[Replies; 2]>>,
 }
 
 /// What matters of the class that the sides agreed on.
@@ -363,54 +374,6 @@ pub(super) struct Connection {
 struct Agreed {
     class: u8,
     has_flow_control: bool,
-}
-
-/// Requests and replies: whose turn it is.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Turns {
-    /// Which side asks; none while it is not known.
-    requester: Option<u8>,
-    /// Requests since the last reply.
-    requests: u8,
-}
-
-impl Turns {
-    const fn new(requester: Option<u8>) -> Self {
-        Self { requester, requests: 0 }
-    }
-
-    /// Which side asks; none while it is not known.
-    pub(super) fn requester(&self) -> Option<Side> {
-        self.requester.map(Side::from)
-    }
-
-    /// Takes notice that a side begins or ends a TSDU; the nanoseconds since the request ended
-    /// (`asked`), where it is a reply to the one that was under way.
-    // Always: there is less to it than to calling it.
-    #[inline(always)]
-    pub(super) fn pass(
-        &mut self,
-        asked: &mut Instant,
-        (at, side): (Instant, Side),
-        begins: bool,
-        ends: bool,
-    ) -> Option<u64> {
-        let requester = *self.requester.get_or_insert(side as u8);
-        if usize::from(requester) == side {
-            if ends {
-                self.requests = self.requests.saturating_add(1);
-                if self.requests == 1 {
-                    *asked = at;
-                }
-            }
-            return None;
-        }
-        if !begins {
-            return None;
-        }
-        let requests = core::mem::take(&mut self.requests);
-        (requests == 1).then(|| at.nanos_since(*asked))
-    }
 }
 
 impl Connection {
@@ -428,9 +391,8 @@ impl Connection {
             user: User::Unknown,
             confidence: Confidence::None,
             looked_at: 0,
-            turns: Turns::new(requester),
-            asked: Instant::MAX,
-            responses: DelaySum::NONE,
+            outstanding: Outstanding::none(requester),
+            replies: None,
         };
         connection.enter(state, at);
         connection
@@ -469,7 +431,7 @@ impl Connection {
         });
         let mut waits = self.waits(side, now);
         waits.add(&kept.carried);
-        Direction { numbers, ..sender.direction(kept, waits) }
+        Direction { numbers, replied: self.replied(side), ..sender.direction(kept, waits) }
     }
 
     /// Whether DTs name it by its network connection alone.
@@ -544,7 +506,8 @@ impl Connection {
             class: class.class,
             has_flow_control: class.class > 1 && !class.without_flow_control,
         });
-        self.turns = Turns::new(Some(0));
+        self.outstanding = Outstanding::none(Some(0));
+        self.senders.iter_mut().for_each(Sender::forget_requests);
         let [since, _] = self.opened;
         self.enter(State::Established, at);
         if self.has_flow_control() {

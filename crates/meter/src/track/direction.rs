@@ -1,6 +1,6 @@
 //! What one side of a connection sent, spelled out for whoever asks.
 
-use crate::measure::{Measure as _, Peak, Sizes, Transport, Volume, Waits};
+use crate::measure::{Measure as _, Peak, Sizes, Summary, Transport, Volume, Waits};
 use wire::time::Instant;
 use wire::tp::Kind;
 
@@ -40,6 +40,8 @@ pub struct Direction {
     pub sizes: Sizes,
     /// How long things took, the longest to the next microsecond; how long its peer gave no credit.
     pub waits: Waits,
+    /// Times that its replies took since the connection was seen first.
+    pub replied: Summary,
 }
 
 impl Direction {
@@ -79,10 +81,11 @@ impl Direction {
             peak: self.peak.since(&earlier.peak),
             sizes: self.sizes.since(&earlier.sizes),
             waits: self.waits.since(&earlier.waits),
+            replied: self.replied,
         }
     }
 
-    /// Adds what another direction counted; numbers and windows of several are none.
+    /// Adds what another direction counted; numbers, windows and percentiles of several are none.
     pub fn add(&mut self, other: &Self) {
         self.volumes.iter_mut().zip(&other.volumes).for_each(|(volume, more)| volume.add(more));
         self.tsdus += other.tsdus;
@@ -90,7 +93,7 @@ impl Direction {
         self.roles.iter_mut().zip(&other.roles).for_each(|(role, more)| *role += more);
         self.into_closed_window += other.into_closed_window;
         self.empty_parts += other.empty_parts;
-        (self.closed_since, self.numbers) = (None, None);
+        (self.closed_since, self.numbers, self.replied) = (None, None, Summary::default());
         self.peak.add(&other.peak);
         // Nothing has bounds of its own.
         if self.sizes.classes == Sizes::default().classes {

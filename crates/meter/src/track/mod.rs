@@ -26,6 +26,7 @@ mod direction;
 mod ending;
 mod plain;
 mod remembered;
+mod replies;
 mod report;
 mod sides;
 mod sink;
@@ -468,6 +469,7 @@ impl Tracker {
         }
         let [from, to] = self.ends(passage.from, passage.to, sink)?;
         sink.oddities.count(Class::Transport, "connection found under way");
+        sink.step(Step::Adopted);
         let mut connection = Connection::adopted(from, to, reference, passage.at);
         if is_by_network {
             connection.format = Some(Format::Class0);

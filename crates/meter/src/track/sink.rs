@@ -17,10 +17,17 @@ pub(crate) struct Sink<'a> {
 
 impl Sink<'_> {
     /// Takes notice of how long something took, in nanoseconds.
-    #[inline]
+    // Always: where the kind is known, choosing among them falls away.
+    #[inline(always)]
     pub(crate) fn span(&mut self, between: Between, nanos: u64) {
         self.measures.delays.of(between).record_nanos(nanos);
         self.witness(|| Sight::Span(between, Duration::from_nanos(nanos)));
+    }
+
+    /// Counts a reply that pairs with no single request.
+    pub(crate) fn ambiguous_response(&mut self) {
+        self.measures.delays.ambiguous_responses += 1;
+        self.witness(|| Sight::AmbiguousResponse);
     }
 
     /// A window was closed for so many nanoseconds.

@@ -3,6 +3,7 @@
 use super::Sink;
 use super::connection::{Connection, Sender, Side, Turn, other};
 use super::data::Arrival;
+use super::replies::{Found, Span, Within};
 use super::tsdu::Stretch;
 use crate::oddity::{Class, Oddities};
 use crate::sight::{Between, Role, Sight, Tpdu};
@@ -131,15 +132,22 @@ fn passed(
     if is_empty {
         return;
     }
-    let begins = !sender.is_within_tsdu;
-    sender.is_within_tsdu = !ends;
-    if let Some(span) = connection.turns.pass(&mut connection.asked, (at, side), begins, ends) {
-        connection.responses.note(span);
-        sink.span(Between::Response, span);
+    let within = sender.within;
+    let begins = within == Within::Nothing;
+    if ends {
+        sender.within = Within::Nothing;
+    } else if begins {
+        sender.within = Within::Unkeyed;
     }
+    // The user tells whether there is a key.
     if begins && connection.looked_at < LOOKED_AT {
         connection.looked_at += 1;
         connection.recognise(user::of_data(octets));
+    }
+    match connection.exchange(Span { at, side, octets, begins, ends, within }) {
+        Found::Nothing => {}
+        Found::Reply(nanos) => sink.span(Between::Response, nanos),
+        Found::Ambiguous => sink.ambiguous_response(),
     }
 }
 

@@ -80,6 +80,8 @@ fn summary(name: &str, path: &Path) -> String {
         ("responses", delays.response.count),
         ("set-ups", delays.set_up.count),
         ("round trips", delays.round_trip.count),
+        ("delayed ACKs", delays.delayed_ack.count),
+        ("ambiguous responses", delays.ambiguous_responses),
     ] {
         if value > 0 {
             write!(line, ", {value} {name}").unwrap();

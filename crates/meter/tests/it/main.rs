@@ -14,6 +14,7 @@ mod ncc84;
 mod ordinary;
 mod reassembler;
 mod remarks;
+mod replies;
 mod segments;
 mod streams;
 mod tcp_times;

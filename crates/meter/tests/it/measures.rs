@@ -3,7 +3,7 @@
 use core::time::Duration;
 use meter::measure::{
     Connections, Delays, Distribution, Link, Llc, Measure, Measures, Network, Peak, Roles,
-    SizeClass, Sizes, Streams, Times, Traffic, Transport, Tsdus, Volume, Waits, Windows,
+    SizeClass, Sizes, Streams, Summary, Times, Traffic, Transport, Tsdus, Volume, Waits, Windows,
 };
 use meter::sight::{Between, Ending, Order, Role, Segment, Sight, Step, Tpdu};
 use meter::{Direction, Numbers};
@@ -256,15 +256,18 @@ fn direction(times: u64) -> Direction {
             callee_handshake: spans(14, times),
             caller_handshake: spans(15, times),
             round_trip: spans(16, times),
+            delayed_ack: spans(17, times),
             closed_window: spans(13, times),
+            ambiguous_responses: 20 * times,
         },
+        replied: Summary { count: times, ..Summary::default() },
     }
 }
 
 #[test]
 fn a_direction_adds_up_and_an_earlier_count_of_it_can_be_taken_off() {
     let (two, five) = (direction(2), direction(5));
-    // Numbers, an open end, the busiest second and the longest times are those of the whole.
+    // Numbers, an open end, the busiest second, the longest times and percentiles are those of the whole.
     let longest = |waits: Waits, nanos: u64| {
         let with = |times: Times, kind: u64| Times { max_ns: kind + nanos, ..times };
         Waits {
@@ -274,7 +277,9 @@ fn a_direction_adds_up_and_an_earlier_count_of_it_can_be_taken_off() {
             callee_handshake: with(waits.callee_handshake, 14),
             caller_handshake: with(waits.caller_handshake, 15),
             round_trip: with(waits.round_trip, 16),
+            delayed_ack: with(waits.delayed_ack, 17),
             closed_window: with(waits.closed_window, 13),
+            ..waits
         }
     };
     let three = direction(3);
@@ -283,6 +288,7 @@ fn a_direction_adds_up_and_an_earlier_count_of_it_can_be_taken_off() {
         closed_since: five.closed_since,
         numbers: five.numbers,
         peak: five.peak,
+        replied: five.replied,
         waits: longest(three.waits, 5),
         ..three
     };
@@ -293,6 +299,7 @@ fn a_direction_adds_up_and_an_earlier_count_of_it_can_be_taken_off() {
         closed_since: None,
         numbers: None,
         peak: three_peak,
+        replied: Summary::default(),
         waits: longest(five.waits, 3),
         ..five
     };
@@ -321,6 +328,6 @@ fn what_distributions_are_called_goes_with_the_names_of_their_values() {
     let names = Delays::names();
     let called = names.map(|(called, names)| (called, names[0]));
     assert_eq!(called[0], ("acknowledgement", "ack_delays"));
-    assert_eq!(called[6], ("closed window", "closed_windows"));
+    assert_eq!(called[7], ("closed window", "closed_windows"));
     assert_eq!(names[2].1[1..4], ["set_up_total_ns", "set_up_min_ns", "set_up_p50_ns"]);
 }

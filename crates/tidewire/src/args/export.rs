@@ -4,6 +4,29 @@ use crate::command::watch::require::Wanted;
 use clap::Args;
 use std::path::PathBuf;
 
+/// Grade of a finding from which on `watch` ends with 3.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, clap::ValueEnum)]
+pub(crate) enum FailOn {
+    /// Something is worth knowing, or worse.
+    Note,
+    /// Something may be wrong, or is.
+    Look,
+    /// Something is wrong.
+    Wrong,
+}
+
+impl FailOn {
+    /// Whether a finding of a grade is bad enough.
+    pub(crate) fn fails(self, grade: &str) -> bool {
+        let grade = match grade {
+            "wrong" => Self::Wrong,
+            "look" => Self::Look,
+            _ => Self::Note,
+        };
+        grade >= self
+    }
+}
+
 /// Files of `watch`, and what must hold.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Files")]
@@ -35,6 +58,15 @@ pub(crate) struct Export {
         conflicts_with = "screen"
     )]
     pub(crate) require: Vec<Wanted>,
+    /// End with 3 if there is a finding of this grade or a worse one.
+    #[arg(
+        long,
+        value_name = "GRADE",
+        value_enum,
+        help_heading = "Requirements",
+        conflicts_with = "screen"
+    )]
+    pub(crate) fail_on: Option<FailOn>,
     /// Tell and write other addresses than those that pass, and no user data.
     #[arg(long, help_heading = "Anonymity", conflicts_with = "screen")]
     pub(crate) anonymize: bool,

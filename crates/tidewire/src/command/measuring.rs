@@ -2,6 +2,7 @@
 //! found.
 
 use super::watch::{Export, Requirements};
+use crate::args::export::FailOn;
 use crate::args::measuring::MeasuringOptions;
 use crate::calendar;
 use crate::exit::{Exit, Failure};
@@ -9,7 +10,8 @@ use crate::interrupt::{self, LOOK_UP};
 use crate::metrics::{Exporter, Health};
 use crate::output::Output;
 use crate::quantity::{self, counted};
-use crate::stream::{Details, Head, Item, Lines, Record, Recorder, Spans, Subset};
+use crate::screens::Findings;
+use crate::stream::{Details, Finding, Head, Item, Lines, Record, Recorder, Spans, Subset};
 use bench::scenario::{Rate, Span};
 use bench::verdict::Verdict;
 use core::time::Duration;
@@ -179,6 +181,12 @@ pub(super) struct Teller<'a> {
     only: Subset,
     beside: Beside,
     total: Option<Box<Report>>,
+    /// Judges the whole at its end; none for a screen, which judges by itself.
+    findings: Option<Findings>,
+    /// Finding from which on the exit code is 3.
+    fail_on: Option<FailOn>,
+    /// Whether there was one.
+    has_failed: bool,
     /// Whether frames are missing, so that verdicts are worth less.
     is_missing: bool,
 }
@@ -192,6 +200,8 @@ pub(super) struct Beside {
     pub(super) export: Export,
     /// What must hold.
     pub(super) requirements: Requirements,
+    /// Finding from which on the exit code is 3.
+    pub(super) fail_on: Option<FailOn>,
 }
 
 /// Where records go.
@@ -214,14 +224,27 @@ impl<'a> Teller<'a> {
         beside: Beside,
     ) -> io::Result<Self> {
         output.record(&Record::Stream(head.clone()))?;
+        let findings = (!output.quiet || output.json || beside.fail_on.is_some())
+            .then(|| Findings::new(&head));
+        let fail_on = beside.fail_on;
         let to = To::Output(output, Box::new(Lines::new(head)));
-        Ok(Self { to, only, beside, total: None, is_missing: false })
+        let (total, has_failed, is_missing) = (None, false, false);
+        Ok(Self { to, only, beside, total, findings, fail_on, has_failed, is_missing })
     }
 
     /// Tells a screen that has the head; at so many times the speed of the frames, or at once.
     pub(super) fn on_screen(screen: SyncSender<Record>, only: Subset, speed: Option<f64>) -> Self {
         let to = To::Screen(screen, speed.map(Pace::new));
-        Self { to, only, beside: Beside::default(), total: None, is_missing: false }
+        Self {
+            to,
+            only,
+            beside: Beside::default(),
+            total: None,
+            findings: None,
+            fail_on: None,
+            has_failed: false,
+            is_missing: false,
+        }
     }
 
     /// Whether nobody waits for frames to be due or asks for metrics.
@@ -248,9 +271,12 @@ impl<'a> Teller<'a> {
         while let Some(item) = recorder.take() {
             self.note(&item, recorder.settings())?;
             let record = Record::of(&item, &self.only);
+            let is_end = matches!(item, Item::End(_));
+            for finding in self.judge(&item, &record) {
+                self.write(&Record::Finding(finding))?;
+            }
             match &mut self.to {
                 To::Output(output, lines) => {
-                    let is_end = matches!(item, Item::End(_));
                     // The end is the last record; of lines the last are the verdict.
                     if is_end && output.json {
                         self.beside.requirements.tell(output)?;
@@ -270,9 +296,36 @@ impl<'a> Teller<'a> {
         Ok(())
     }
 
+    /// Judges the whole once its end is known: findings, the worst first; none before.
+    fn judge(&mut self, item: &Item, record: &Record) -> Vec<Finding> {
+        let Some(findings) = &mut self.findings else { return Vec::new() };
+        // Those of the whole judge all measures, whichever of them are reported.
+        match item {
+            _ if self.only.patterns().is_some() => {
+                findings.take(&Record::of(item, &Subset::default()))
+            }
+            _ => findings.take(record),
+        }
+        if !matches!(item, Item::End(_)) {
+            return Vec::new();
+        }
+        let found = findings.records();
+        let fails = |finding: &Finding| self.fail_on.is_some_and(|on| on.fails(&finding.grade));
+        self.has_failed = found.iter().any(fails);
+        found
+    }
+
+    fn write(&mut self, record: &Record) -> io::Result<()> {
+        if let To::Output(output, lines) = &mut self.to {
+            output.record(record)?;
+            lines.tell(record, output)?;
+        }
+        Ok(())
+    }
+
     /// Does what is to be done beside.
     fn note(&mut self, item: &Item, settings: &Settings) -> io::Result<()> {
-        let Beside { exporter, export, requirements } = &mut self.beside;
+        let Beside { exporter, export, requirements, .. } = &mut self.beside;
         match item {
             Item::Interval(interval) if interval.is_over => {
                 if let Some(exporter) = exporter {
@@ -363,7 +416,9 @@ pub(super) fn conclude(
     let exit = match (failure, is_interrupted, recorder.collected().dropped()) {
         (_, true, _) => Exit::Interrupted,
         (Some(failure), ..) => return Err(failure.into()),
-        (None, false, _) if verdict == Some(Verdict::Fail) => Exit::RequirementNotMet,
+        (None, false, _) if verdict == Some(Verdict::Fail) || teller.has_failed => {
+            Exit::RequirementNotMet
+        }
         (None, false, _) if verdict == Some(Verdict::Undecided) => Exit::Undecided,
         // What was dropped is in no measure, so none of them is valid.
         (None, false, Some(1..)) => Exit::Undecided,

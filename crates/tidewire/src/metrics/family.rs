@@ -4,13 +4,17 @@ use super::Snapshot;
 use super::server::Format;
 use core::fmt::{Display, Write as _};
 use meter::Host;
-use meter::measure::{Delays, Measures, Times, Traffic, Volume};
+use meter::measure::{Delays, Measures, Summary, Times, Traffic, Volume};
 use meter::metric::{Definition, METRICS};
 
 type Counter<T> = (&'static str, &'static str, fn(&T) -> u64);
 
 /// Counters without labels.
-const COUNTERS: [Counter<Measures>; 26] = [
+const COUNTERS: [Counter<Measures>; 28] = [
+    ("connections_adopted", "Connections found under way.", |m| m.traffic.connections.adopted),
+    ("responses_ambiguous", "Replies that pair with no single request.", |m| {
+        m.delays.ambiguous_responses
+    }),
     ("lpdus", "LLC PDUs.", |m| m.link.lpdus),
     ("lpdu_octets", "Octets of LLC PDUs and their MAC headers.", |m| m.link.octets),
     ("npdus", "Network PDUs.", |m| m.network.npdus),
@@ -200,6 +204,22 @@ fn hosts(text: &mut Text, of: &Snapshot) {
         }
     }
     host_delays(text, &ways);
+    host_replies(text, &named);
+}
+
+/// Distribution of the times that replies of these hosts took.
+fn host_replies(text: &mut Text, named: &[(String, &Host)]) {
+    let family = "host_reply_seconds";
+    text.family(family, "summary", "Times that replies of these hosts and of the slowest took.");
+    for (name, host) in named.iter().filter(|(_, host)| host.replied.count > 0) {
+        let Summary { count, total_ns, p50_ns, p99_ns, max_ns, .. } = host.replied.summary();
+        let host = ("host", name.as_str());
+        for (quantile, nanos) in [("0.5", p50_ns), ("0.99", p99_ns), ("1.0", max_ns)] {
+            text.sample(family, &[host, ("quantile", quantile)], seconds(nanos));
+        }
+        text.sample(&format!("{family}_sum"), &[host], seconds(total_ns));
+        text.sample(&format!("{family}_count"), &[host], count);
+    }
 }
 
 /// Of the times that any of these hosts has.
@@ -229,7 +249,7 @@ fn seconds(nanos: u64) -> f64 {
     nanos as f64 / 1e9
 }
 
-/// Quantiles are those since measuring began, to a sixteenth of their value; but the greatest is exact.
+/// Quantiles are those since measuring began, to 1/128 of their value; the greatest is exact.
 fn delays(text: &mut Text, of: &Snapshot) {
     text.family("delay_seconds", "summary", "How long things take, since measuring began.");
     for (name, delays) in of.measures.delays.each() {

@@ -7,6 +7,7 @@
 mod family;
 mod server;
 
+use crate::stream::Slowness;
 use core::time::Duration;
 use live::clock;
 use meter::measure::Measures;
@@ -106,7 +107,13 @@ impl Exporter {
         let mut hosts: Vec<Host> =
             meter.each_host().filter(|host| host.address.is_some()).collect();
         hosts.sort_by_cached_key(|host| (u64::MAX - tpdus(host), host.address));
+        let slowest = hosts.iter().max_by_key(|host| Slowness::of(&host.replied.summary()));
+        let slowest = slowest.cloned();
         hosts.truncate(HOSTS);
+        // The slowest host is among them, however little it sends.
+        if let Some(slowest) = slowest.filter(|slowest| hosts.iter().all(|host| host != slowest)) {
+            hosts.push(slowest);
+        }
         let metrics = self.metrics.clone();
         let connections = meter.connections();
         let closed = |sent: &meter::Direction| sent.closed_since.is_some();

@@ -8,7 +8,7 @@ use super::known::Known;
 use super::model::Model;
 use super::page::{Page, counted};
 use crate::quantity::{self, significant};
-use crate::stream::{Named, sum};
+use crate::stream::{self, Named, Replies, Slowness, sum};
 
 /// Frames whose headers are there and whose user data is not.
 pub(super) const USER_DATA_CUT: &str = "truncated: user data";
@@ -56,6 +56,70 @@ pub(super) struct Finding {
     pub(super) connection: Option<u32>,
 }
 
+impl Finding {
+    /// The record of it; `source` is the interface or the files.
+    fn record(&self, source: &Source<'_>) -> stream::Finding {
+        let grade = match self.grade {
+            Grade::Bad => "wrong",
+            Grade::Look => "look",
+            Grade::Note => "note",
+        };
+        stream::Finding {
+            grade: grade.to_owned(),
+            text: self.text.clone(),
+            evidence: self.detail.clone(),
+            id: self.connection,
+            command: source.command(self.page),
+        }
+    }
+}
+
+/// Interface or files of a stream.
+struct Source<'a>(&'a str);
+
+impl Source<'_> {
+    /// Command that shows more of what a page is about.
+    fn command(&self, page: Page) -> String {
+        let Self(source) = self;
+        // The name of an interface has no point and no slash; between several files there are commas.
+        let is_file = source.contains(['.', '/', ',']);
+        let files = || format!("-r {}", source.replace(", ", " -r "));
+        let from = if is_file { files() } else { format!("-i {source}") };
+        match page {
+            Page::Connections => format!("tidewire watch {from} --events events.ndjson"),
+            Page::Hosts => format!("tidewire watch {from} --csv FOLDER"),
+            Page::Capture if is_file => format!("tidewire dissect {from}"),
+            _ => format!("tidewire watch {from} --screen measures"),
+        }
+    }
+}
+
+/// Findings of a stream as records, from the records of its end.
+pub(crate) struct Findings {
+    model: Model,
+}
+
+impl Findings {
+    /// Nothing was taken in yet.
+    pub(crate) fn new(head: &stream::Head) -> Self {
+        Self { model: Model::new(head.clone()) }
+    }
+
+    /// Takes in a record of the whole; those of intervals are passed over.
+    pub(crate) fn take(&mut self, record: &stream::Record) {
+        use stream::Record::{Connection, End, Host, Total};
+        if matches!(record, Total(_) | Connection(_) | Host(_) | End(_)) {
+            self.model.take(record.clone());
+        }
+    }
+
+    /// What is wrong, the worst first.
+    pub(crate) fn records(&self) -> Vec<stream::Finding> {
+        let source = Source(&self.model.head.source);
+        findings(&self.model).iter().map(|finding| finding.record(&source)).collect()
+    }
+}
+
 /// The judgement of a model under way.
 struct Judge<'a> {
     model: &'a Model,
@@ -69,6 +133,7 @@ pub(super) fn findings(model: &Model) -> Vec<Finding> {
     let (measures, oddities) = (model.measures(), model.oddities());
     let mut judge = Judge { model, measures, oddities, found: Vec::new() };
     judge.capture();
+    judge.replies();
     judge.windows();
     judge.retransmissions();
     judge.beginnings();
@@ -212,6 +277,36 @@ impl Judge<'_> {
             self.worst(
                 |known| known.both("dt_into_closed_window") as f64,
                 |known| format!("{} of them", known.both("dt_into_closed_window")),
+            );
+        }
+    }
+
+    /// Names the host that replies slowest, and replies that pair with no single request.
+    fn replies(&mut self) {
+        let hosts = self.model.hosts().filter_map(|(host, [sent, _])| {
+            let slowness = Slowness::of_values(sent);
+            slowness.has_enough().then_some((slowness, host?, Replies::of(sent)))
+        });
+        let slowest = hosts.max_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(a.1)));
+        if let Some((_, host, replies)) = slowest {
+            let span = |nanos: Option<u64>| nanos.map_or_else(|| "-".to_owned(), quantity::span);
+            let [p99, max, mean] =
+                [replies.p99_ns, Some(replies.max_ns), replies.mean_ns].map(span);
+            let n = replies.count;
+            let text = format!("{host} replies slowest: p99 {p99}, max {max}");
+            self.push(Grade::Note, 1.0, Page::Hosts, text);
+            if let Some(finding) = self.found.last_mut() {
+                finding.detail = Some(format!("{host}: mean {mean}, n {n}"));
+            }
+        }
+        let ambiguous = self.count("responses_ambiguous");
+        if ambiguous > 0 {
+            let all = ambiguous.saturating_add(self.count("responses"));
+            let text = format!("{ambiguous} of {all} replies pair with no single request");
+            self.push(Grade::Note, share(ambiguous, all), Page::Connections, text);
+            self.worst(
+                |known| known.both("responses_ambiguous") as f64,
+                |known| format!("{} of them", known.both("responses_ambiguous")),
             );
         }
     }

@@ -26,6 +26,8 @@ use crate::exit::Exit;
 use crate::interrupt;
 use crate::stream::{Head, Record};
 use crate::tui::{Look, Session};
+pub(crate) use finding::Findings;
+
 use controls::{Controls, Effect, Shown};
 use core::time::Duration;
 use draw::View;

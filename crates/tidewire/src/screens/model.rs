@@ -72,7 +72,10 @@ impl Model {
     pub(super) fn take(&mut self, record: Record) {
         self.remember(&record);
         match record {
-            Record::Stream(_) | Record::ConnectionsRest(_) | Record::Unknown => {}
+            Record::Stream(_)
+            | Record::ConnectionsRest(_)
+            | Record::Finding(_)
+            | Record::Unknown => {}
             Record::Sample(sample) => self.sample(&sample),
             Record::Interval(interval) => self.interval(interval),
             Record::HostInterval(host) => self.host(host),

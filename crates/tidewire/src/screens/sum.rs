@@ -17,7 +17,9 @@ enum Rule {
 }
 
 fn rule(name: &str) -> Rule {
-    if name.ends_with("_p50_ns") || name.ends_with("_p99_ns") {
+    if name.ends_with("_so_far_ns") || name.ends_with("_so_far") {
+        Rule::Later
+    } else if name.ends_with("_p50_ns") || name.ends_with("_p99_ns") {
         Rule::Nothing
     } else if is_greatest(name) {
         Rule::Greater

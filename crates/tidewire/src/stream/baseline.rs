@@ -5,7 +5,7 @@
 
 use super::item::{ConnectionInterval, HostInterval, Item, Rest};
 use super::ranking::Ranking;
-use meter::measure::{Traffic, Waits};
+use meter::measure::{Summary, Traffic, Waits};
 use meter::{Address, Connection, Direction, Host, Meter};
 use std::collections::BTreeMap;
 use wire::time::Instant;
@@ -126,9 +126,12 @@ impl Baseline {
                 rest.hosts += host.hosts;
                 rest.traffic.iter_mut().zip(&host.traffic).for_each(|(sum, more)| sum.add(more));
             }
-            None => rest = Some(HostInterval { address: None, ..host }),
+            // Percentiles of several hosts are none.
+            None => {
+                rest = Some(HostInterval { address: None, replied: Summary::default(), ..host });
+            }
         };
-        for Host { address, sent, received } in meter.each_host() {
+        for Host { address, sent, received, replied } in meter.each_host() {
             let traffic = match self.hosts.get(&address) {
                 None => [sent, received],
                 Some([before_sent, before_received]) => {
@@ -140,7 +143,8 @@ impl Baseline {
                 continue;
             }
             let hosts = u64::from(address.is_some());
-            let told = HostInterval { index, address, hosts, traffic };
+            let replied = replied.summary();
+            let told = HostInterval { index, address, hosts, traffic, replied };
             if address.is_some() {
                 ranking.put(tpdus, told, &mut add);
             } else {
@@ -157,7 +161,7 @@ impl Baseline {
         for connection in meter.each_active_connection(self.start, now) {
             self.connections.insert(connection.serial, connection.directions);
         }
-        for Host { address, sent, received } in meter.each_host() {
+        for Host { address, sent, received, .. } in meter.each_host() {
             self.hosts.insert(address, [sent, received]);
         }
         self.start = now;

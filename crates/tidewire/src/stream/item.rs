@@ -1,6 +1,6 @@
 //! What a recorder finds, as plain data of the meter, before it is written down.
 
-use meter::measure::Traffic;
+use meter::measure::{Summary, Traffic};
 use meter::oddity::Oddities;
 use meter::{Address, Connection, Direction, Host, Numbers, Report};
 use wire::capture::Statistics;
@@ -71,6 +71,8 @@ pub(crate) struct HostInterval {
     /// How many they are: one, but for the rest, where the meter knows them apart.
     pub(crate) hosts: u64,
     pub(crate) traffic: [Traffic; 2],
+    /// Times that its replies took since measuring began.
+    pub(crate) replied: Summary,
 }
 
 /// What went over a connection in an interval.

@@ -3,8 +3,8 @@
 //! Left out of the lines, and not of the stream: samples, hosts and connections interval by interval,
 //! and those beyond the busiest.
 
-use super::tables::{self, Busiest, BusiestHosts};
-use super::{End, Head, Interval, Named, Record, Total};
+use super::tables::{self, Busiest, BusiestHosts, SlowestHosts};
+use super::{End, Finding, Head, Interval, Named, Record, Total};
 use crate::calendar;
 use crate::output::Output;
 use crate::quantity::{counted, significant, span, trimmed};
@@ -20,6 +20,8 @@ pub(crate) struct Lines {
     has_heading: bool,
     busiest: Busiest,
     hosts: BusiestHosts,
+    slowest: SlowestHosts,
+    findings: Vec<Finding>,
     /// Whether there were any TPDUs, or nobody can tell.
     has_tpdus: bool,
     /// When the intervals began, and how long they are together.
@@ -34,6 +36,8 @@ impl Lines {
             has_heading: false,
             busiest: Busiest::new(),
             hosts: BusiestHosts::new(),
+            slowest: SlowestHosts::new(),
+            findings: Vec::new(),
             has_tpdus: true,
             all_ns: (0, 0),
         }
@@ -63,7 +67,12 @@ impl Lines {
                 self.busiest.add((**connection).clone());
                 Vec::new()
             }
+            Record::Finding(finding) => {
+                self.findings.push(finding.clone());
+                Vec::new()
+            }
             Record::Host(host) => {
+                self.slowest.add(host);
                 self.hosts.add(host.clone());
                 Vec::new()
             }
@@ -105,6 +114,8 @@ impl Lines {
     /// Tells who took part, what was odd, and how it ended.
     fn end(&mut self, end: &End) -> Vec<String> {
         let mut lines = Vec::new();
+        lines.extend(tables::findings(&self.findings).map(|text| format!("\n{text}")));
+        lines.extend(self.slowest.table().map(|table| format!("\n{table}")));
         if !self.hosts.is_empty() {
             lines.push(format!("\n{}", self.hosts.table()));
             lines.push(format!("\n{}", self.busiest.table()));

@@ -3,7 +3,7 @@
 //! A line may be so long and no longer, so that a foreign file cannot fill memory. Records of later
 //! versions are passed over.
 
-use super::{Head, Record, SCHEMA};
+use super::{Head, OLDER_SCHEMA, Record, SCHEMA};
 use core::fmt;
 use std::io::{self, BufRead, Read as _};
 
@@ -109,7 +109,10 @@ impl<R: BufRead> Reader<R> {
 
 /// A later minor version adds only what readers pass over.
 fn is_known(schema: &str) -> bool {
-    schema == SCHEMA || schema.strip_prefix(SCHEMA).is_some_and(|rest| rest.starts_with('.'))
+    [SCHEMA, OLDER_SCHEMA].into_iter().any(|known| {
+        let rest = schema.strip_prefix(known);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    })
 }
 
 #[cfg(test)]
@@ -140,9 +143,9 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said() {
         check("", "it is empty");
-        check("#!/bin/sh\n", "not a stream of measures (tidewire.measures/1): expected value");
+        check("#!/bin/sh\n", "not a stream of measures (tidewire.measures/2): expected value");
         check(END, "its first record is not of the type \"stream\"");
-        check(&HEAD.replace("measures/1", "measures/2"), "it is \"tidewire.measures/2\"");
+        check(&HEAD.replace("measures/1", "measures/3"), "it is \"tidewire.measures/3\"");
         check(&format!("{HEAD}\n"), "cut short");
         check(&format!("{HEAD}\n{{\"type\":\"end\"}}\n"), "line 2 of the stream: missing field");
     }

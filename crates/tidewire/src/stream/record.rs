@@ -5,7 +5,7 @@
 
 use super::item::{self, Item};
 use super::{Collection, Named, SCHEMA, Subset};
-use meter::measure::{Measure as _, Traffic, Transport, Values, Volume, Waits};
+use meter::measure::{Measure as _, Summary, Traffic, Transport, Values, Volume, Waits};
 use meter::metric::{Metric, ratios};
 use meter::oddity::{self, Oddities};
 use meter::sight::Ending;
@@ -38,6 +38,8 @@ pub(crate) enum Record {
     Host(Host),
     /// A connection from its first TPDU to its last.
     Connection(Box<Connection>),
+    /// Something that is wrong, or worth knowing; the worst first.
+    Finding(Finding),
     /// How it ended.
     End(End),
     /// Something of a later version.
@@ -239,6 +241,21 @@ pub(crate) struct Connection {
 /// What a side of a connection sent, by name.
 pub(crate) type Direction = Named<u64>;
 
+/// A finding: a judgement with its evidence.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct Finding {
+    /// `wrong`, `look` or `note`.
+    pub(crate) grade: String,
+    /// Count and share that the judgement rests on.
+    pub(crate) text: String,
+    /// The connection or the host that has most of it; none where it is of no single one.
+    pub(crate) evidence: Option<String>,
+    /// Number of that connection.
+    pub(crate) id: Option<u32>,
+    /// Command that shows more.
+    pub(crate) command: String,
+}
+
 /// How it ended.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct End {
@@ -281,7 +298,7 @@ impl Record {
             Item::Sample(sample) => Self::Sample(sample_record(sample)),
             Item::Interval(interval) => Self::Interval(interval_record(interval, only)),
             Item::HostInterval(host) => {
-                let item::HostInterval { index, address, hosts, traffic } = &**host;
+                let item::HostInterval { index, address, hosts, traffic, replied } = &**host;
                 let metrics = of_host(traffic.each_ref());
                 let [mut sent, mut received] =
                     traffic.each_ref().map(|traffic| traffic_of(traffic, only));
@@ -293,6 +310,8 @@ impl Record {
                         !name.ends_with("_max_ns") && (*value > 0 || !is_peak)
                     });
                 }
+                sent.0.extend(so_far(replied));
+                only.apply(&mut sent);
                 let host = address.map(|address| address.to_string());
                 Self::HostInterval(HostInterval {
                     index: *index,
@@ -332,7 +351,7 @@ impl Record {
             }
             Item::Host(host) => Self::Host(Host {
                 host: host.address.map(|address| address.to_string()),
-                sent: traffic_of(&host.sent, only),
+                sent: subset(sent_of(host), only),
                 received: traffic_of(&host.received, only),
                 metrics: of_host([&host.sent, &host.received]),
             }),
@@ -396,6 +415,34 @@ fn measures(report: &Report, only: &Subset) -> Named<u64> {
 
 fn traffic_of(traffic: &Traffic, only: &Subset) -> Named<u64> {
     subset(traffic.values(), only)
+}
+
+/// Values of what a host sent, with the distribution of its replies.
+pub(crate) fn sent_of(host: &meter::Host) -> Values {
+    let mut values = host.sent.values();
+    values.extend(replied(&host.replied.summary()));
+    values
+}
+
+/// Least, median and 99th percentile of the times that replies took.
+pub(crate) fn replied(of: &Summary) -> Values {
+    let Summary { min_ns, p50_ns, p99_ns, .. } = *of;
+    let values =
+        [("response_min_ns", min_ns), ("response_p50_ns", p50_ns), ("response_p99_ns", p99_ns)];
+    values.into_iter().map(|(name, value)| (name.into(), value)).collect()
+}
+
+/// Count, total, 99th percentile and greatest of all replies up to an interval's end; nothing before the first.
+fn so_far(of: &Summary) -> Values {
+    let Summary { count, total_ns, p99_ns, max_ns, .. } = *of;
+    let values = [
+        ("responses_so_far", count),
+        ("response_total_so_far_ns", total_ns),
+        ("response_p99_so_far_ns", p99_ns),
+        ("response_max_so_far_ns", max_ns),
+    ];
+    let values = values.into_iter().filter(|_| count > 0);
+    values.map(|(name, value)| (name.into(), value)).collect()
 }
 
 fn metrics(metrics: &[Metric]) -> Named<Option<f64>> {
@@ -510,6 +557,8 @@ fn direction(direction: &meter::Direction, is_whole: bool, only: &Subset) -> Dir
     values.extend(peak.filter(|(_, count)| *count > 0));
     let waits = waits(&direction.waits).into_iter();
     values.extend(waits.filter(|(name, _)| is_whole || !name.ends_with("_max_ns")));
+    let replies = &direction.replied;
+    values.extend(if is_whole { replied(replies) } else { so_far(replies) });
     let sizes = direction.sizes.values().into_iter();
     values.extend(sizes.filter(|(_, count)| *count > 0));
     let numbers = direction.numbers;

@@ -8,6 +8,8 @@
 use super::baseline::Baseline;
 use super::item::{End, Interval, Item, Place, Sample};
 use super::ranking::Ranking;
+use super::slowest::Slowness;
+use core::cmp::Reverse;
 use core::time::Duration;
 use meter::metric::{Basis, metrics};
 use meter::oddity::Oddities;
@@ -359,7 +361,12 @@ impl Recorder {
         self.items.push_back(Item::Total(Box::new(total)));
         let connections = self.meter.each_connection();
         self.items.extend(connections.map(|known| Item::Connection(Box::new(known))));
-        self.items.extend(self.meter.each_host().map(|host| Item::Host(Box::new(host))));
+        let mut hosts: Vec<meter::Host> = self.meter.each_host().collect();
+        // Of equals in the order in which they were met; those beyond the limit are the last.
+        hosts.sort_by_cached_key(|host| {
+            (host.address.is_none(), Reverse(Slowness::of(&host.replied.summary())))
+        });
+        self.items.extend(hosts.into_iter().map(|host| Item::Host(Box::new(host))));
         let (frames, collected) = (self.frames, self.collected);
         let oddities_of_all = oddities.clone();
         self.items.push_back(Item::End(End {

@@ -1,9 +1,10 @@
 //! Totals, hosts and connections of a stream as tables of 80 columns.
 
 use super::lines::shown;
-use super::{Connection, Host, Named, sum};
+use super::{Connection, Finding, Host, Named, Replies, Slowness, sum};
 use crate::quantity::{self, significant};
 use crate::table::{Align, Table};
+use core::cmp::Reverse;
 use meter::measure::{Delays, Measures};
 use meter::metric::METRICS;
 use wire::tp::Kind;
@@ -20,7 +21,9 @@ const WAITING_ENDS_COLUMNS: usize = 33;
 const HOST_COLUMNS: usize = 22;
 
 /// Measures that are of note where they are not zero.
-const NOTABLE: [&str; 18] = [
+const NOTABLE: [&str; 20] = [
+    "connections_adopted",
+    "responses_ambiguous",
     "connection_refusals",
     "connection_negotiation_failures",
     "connection_abrupt_ends",
@@ -171,6 +174,85 @@ pub(crate) fn back(address: &str, columns: usize) -> String {
     }
     let kept: String = address.chars().skip(count + 2 - columns.max(2)).collect();
     format!("..{kept}")
+}
+
+/// Findings, the worst first, each with its evidence and the command that shows more; nothing where there are none.
+pub(super) fn findings(findings: &[Finding]) -> Option<String> {
+    let about = "what is wrong here (!!), may be (!), and is worth knowing (-)";
+    let mut lines = vec![about.to_owned()];
+    for Finding { grade, text, evidence, command, .. } in findings {
+        let sign = match grade.as_str() {
+            "wrong" => "!!",
+            "look" => "! ",
+            _ => "- ",
+        };
+        lines.push(format!("  {sign} {text}"));
+        lines.extend(evidence.iter().map(|evidence| format!("       {evidence}")));
+        lines.push(format!("       more: {command}"));
+    }
+    (!findings.is_empty()).then(|| lines.join("\n"))
+}
+
+/// The hosts whose replies took longest, of all that were reported.
+pub(super) struct SlowestHosts {
+    kept: Vec<(Slowness, Replies, Option<String>)>,
+    all: u64,
+}
+
+impl SlowestHosts {
+    /// None yet.
+    pub(super) const fn new() -> Self {
+        Self { kept: Vec::new(), all: 0 }
+    }
+
+    /// Takes in a host, if it replied.
+    pub(super) fn add(&mut self, Host { host, sent, .. }: &Host) {
+        let replies = Replies::of(sent);
+        if replies.count == 0 && replies.ambiguous == 0 {
+            return;
+        }
+        self.all += 1;
+        self.kept.push((Slowness::of_values(sent), replies, host.clone()));
+        if self.kept.len() >= KEPT {
+            self.sort();
+        }
+    }
+
+    fn sort(&mut self) {
+        self.kept.sort_by_cached_key(|(slowness, _, host)| (Reverse(*slowness), host.clone()));
+        self.kept.truncate(SHOWN);
+    }
+
+    /// The slowest, and how many there were; nothing where no host replied.
+    pub(super) fn table(&mut self) -> Option<String> {
+        self.sort();
+        let mut table = Table::new([
+            ("slowest replies", Align::Left),
+            ("count", Align::Right),
+            ("mean", Align::Right),
+            ("p50", Align::Right),
+            ("p99", Align::Right),
+            ("max", Align::Right),
+            ("ambiguous", Align::Right),
+        ]);
+        for (_, replies, host) in &self.kept {
+            let span = |nanos: Option<u64>| nanos.map_or_else(|| "-".to_owned(), quantity::span);
+            table.row([
+                shortened(host.as_deref().unwrap_or("others"), HOST_COLUMNS),
+                replies.count.to_string(),
+                span(replies.mean_ns),
+                span(replies.p50_ns),
+                span(replies.p99_ns),
+                span(Some(replies.max_ns).filter(|_| replies.count > 0)),
+                replies.ambiguous.to_string(),
+            ]);
+        }
+        match self.all - self.kept.len() as u64 {
+            _ if self.kept.is_empty() => None,
+            0 => Some(table.to_string()),
+            more => Some(format!("{table}\n  and {more} more hosts")),
+        }
+    }
 }
 
 /// The hosts that sent and received most, of all that were told of.

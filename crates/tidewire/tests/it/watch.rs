@@ -250,7 +250,7 @@ fn an_interrupt_ends_a_silent_pipe_with_what_was_gathered() {
     stdin.flush().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let head = lines.next().unwrap().unwrap();
-    assert!(head.starts_with(r#"{"type":"stream","schema":"tidewire.measures/1","#), "{head}");
+    assert!(head.starts_with(r#"{"type":"stream","schema":"tidewire.measures/2","#), "{head}");
     // The first interval is over when the second frame has been read.
     let first = lines.next().unwrap().unwrap();
     assert!(first.starts_with(r#"{"type":"interval","index":0,"#), "{first}");

@@ -170,6 +170,7 @@ fn notes(sight: &Sight) -> Vec<Note> {
             vec![("window-opened", None, Some(nanos(*span)))]
         }
         Sight::WindowClosed => vec![("window-closed", None, None)],
+        Sight::AmbiguousResponse => vec![("ambiguous-response", None, None)],
         Sight::Span(..) => Vec::new(),
         Sight::Tpdu(tpdu) => of_tpdu(tpdu),
     }
@@ -197,6 +198,7 @@ const fn name(step: Step) -> &'static str {
         Step::Ended(Ending::Graceful) => "connection-ended-gracefully",
         Step::Ended(Ending::Abrupt) => "connection-ended-abruptly",
         Step::Ended(Ending::Erroneous) => "connection-ended-by-an-error",
+        Step::Adopted => "connection-adopted",
         Step::Silent => "connection-fell-silent",
     }
 }

@@ -67,6 +67,7 @@ pub(crate) fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
         exporter: exporter(watch, &measuring.settings, output)?,
         export: Export::new(&watch.export, &measuring.settings, target.clone(), output)?,
         requirements: Requirements::new(&watch.export.require),
+        fail_on: watch.export.fail_on,
     };
     if !output.json {
         // Lines do not tell who took part interval by interval.

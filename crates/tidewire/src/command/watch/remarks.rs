@@ -40,6 +40,7 @@ pub(super) fn sight(sight: &Sight) -> Option<String> {
         Sight::Tpdu(seen) => Some(tpdu(seen)),
         Sight::Step(step) => Some(step_words(*step).to_owned()),
         Sight::WindowClosed => Some("window closed".to_owned()),
+        Sight::AmbiguousResponse => Some("reply that pairs with no single request".to_owned()),
         Sight::Span(between, span) => {
             Some(format!("{} {}", between_words(*between), quantity::span(nanos(*span))))
         }
@@ -82,6 +83,7 @@ pub(super) const fn step_words(step: Step) -> &'static str {
         Step::Ended(Ending::Graceful) => "connection ended gracefully",
         Step::Ended(Ending::Abrupt) => "connection ended abruptly",
         Step::Ended(Ending::Erroneous) => "connection ended by an error",
+        Step::Adopted => "connection found under way",
         Step::Silent => "a connection fell silent",
     }
 }
@@ -105,6 +107,7 @@ const fn between_words(between: Between) -> &'static str {
         Between::CalleeHandshake => "TCP callee answered after",
         Between::CallerHandshake => "TCP caller answered after",
         Between::RoundTrip => "TCP round trip",
+        Between::DelayedAck => "TCP delayed ACK",
         Between::ClosedWindow => "window was closed for",
     }
 }

@@ -7,10 +7,11 @@ use crate::screens::event::ends;
 use crate::screens::finding::{Grade, is_bad_share, is_closed_long};
 use crate::screens::known::Known;
 use crate::screens::model::Model;
-use crate::stream;
+use crate::stream::{self, Replies, Slowness};
 
 /// What connections can be sorted by, the most of it first.
-pub(in crate::screens) const SORTS: [&str; 5] = ["trouble", "DTs", "again", "closed", "AK delay"];
+pub(in crate::screens) const SORTS: [&str; 6] =
+    ["trouble", "DTs", "again", "closed", "AK delay", "reply p99"];
 
 pub(super) fn sheet(model: &Model, controls: &Controls, room: Room) -> Sheet {
     let mut rows: Vec<(Size, Row)> = model
@@ -29,8 +30,8 @@ pub(super) fn sheet(model: &Model, controls: &Controls, room: Room) -> Sheet {
     let about = format!("{all}{gone}; by {sorted} (s), Enter for one");
     let width = ends_columns(room);
     let heading = format!(
-        "   {:<width$} {:<7} {:<8} {:>6} {:>6} {:>6} {:>7}",
-        "from>to", "user", "state", "DTs", "again", "closed", "AK mean"
+        "   {:<width$} {:<7} {:<8} {:>6} {:>6} {:>6} {:>7} {:>7}",
+        "from>to", "user", "state", "DTs", "again", "closed", "AK mean", "reply"
     );
     let rows = rows.into_iter().map(|(_, row)| row).collect();
     Sheet { about, heading: Some(heading), rows }
@@ -45,6 +46,9 @@ struct Figures {
     again: u64,
     closed_ns: u64,
     delay_ns: Option<u64>,
+    /// Replies of the slower side.
+    replies: Replies,
+    slowness: Slowness,
     beyond: u64,
     lived_ns: u64,
     outcome: String,
@@ -55,11 +59,16 @@ impl Figures {
         let directions = known.directions();
         let both = |name| stream::sum(directions.iter().map(|sent| sent.count(name)));
         let outcome = known.identity.as_ref().map_or("", |identity| identity.outcome());
+        let sides =
+            directions.each_ref().map(|sent| (Slowness::of_values(sent), Replies::of(sent)));
+        let slower = if sides[0].0 > sides[1].0 { sides[0] } else { sides[1] };
         Self {
             dts: both("dt_tpdus"),
             again: both("dt_retransmissions"),
             closed_ns: both("closed_window_ns"),
             delay_ns: both("ack_delay_total_ns").checked_div(both("ack_delays")),
+            replies: slower.1,
+            slowness: slower.0,
             beyond: both("dt_into_closed_window"),
             lived_ns: known.lived_ns(),
             outcome: outcome.to_owned(),
@@ -90,7 +99,11 @@ impl Figures {
             1 => (0, self.dts),
             2 => (0, self.again),
             3 => (0, self.closed_ns),
-            _ => (0, self.delay_ns.unwrap_or(0)),
+            4 => (0, self.delay_ns.unwrap_or(0)),
+            _ => {
+                let has_enough = u8::from(self.slowness.has_enough());
+                (has_enough, self.replies.p99_ns.unwrap_or(0))
+            }
         };
         let size = if size == (0, 0) && sort == 0 { (0, known.tpdus().min(999_999)) } else { size };
         (size, core::cmp::Reverse(id))
@@ -108,7 +121,7 @@ fn in_short(outcome: &str) -> &str {
 
 /// What is left for the two ends.
 fn ends_columns(room: Room) -> usize {
-    room.columns.saturating_sub(3 + 1 + 8 + 9 + 7 + 7 + 7 + 8).clamp(11, 60)
+    room.columns.saturating_sub(3 + 1 + 8 + 9 + 7 + 7 + 7 + 8 + 8).clamp(11, 60)
 }
 
 fn row(id: u32, known: &Known, figures: &Figures, room: Room) -> Row {
@@ -120,15 +133,17 @@ fn row(id: u32, known: &Known, figures: &Figures, room: Room) -> Row {
         0 => "-".to_owned(),
         nanos => quantity::span(nanos).replace(' ', ""),
     };
+    let reply = figures.replies.p99_ns.map_or_else(|| "-".to_owned(), quantity::span);
     let delay = figures.delay_ns.map_or_else(|| "-".to_owned(), quantity::span);
     let text = format!(
-        "{sign} {:<width$} {:<7} {:<8} {:>6} {:>6} {closed:>6} {:>7}",
+        "{sign} {:<width$} {:<7} {:<8} {:>6} {:>6} {closed:>6} {:>7} {:>7}",
         ends(identity, width),
         identity.user,
         in_short(&figures.outcome),
         short(figures.dts),
         percent(figures.again, figures.dts),
         delay.replace(' ', ""),
+        reply.replace(' ', ""),
     );
     Row { text, grade, connection: Some(id), page: None }
 }

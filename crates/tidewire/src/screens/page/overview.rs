@@ -56,7 +56,8 @@ fn figures(measures: &Named<u64>) -> Vec<String> {
             count("tsdus"),
         ),
         format!(
-            "connections: {} asked for, {} established, {} refused, {} ended",
+            "connections: {} found under way, {} asked for, {} established, {} refused, {} ended",
+            count("connections_adopted"),
             count("connection_attempts"),
             count("transport_connections"),
             count("connection_refusals"),

@@ -1,21 +1,23 @@
 //! How much there is: by host, by kind of TPDU, by size.
 
 use super::{Room, Row, Sheet, bar, counted, percent, short};
+use crate::quantity::span;
 use crate::screens::finding::{Grade, is_bad_share};
 use crate::screens::model::Model;
-use crate::stream::{of_all_kinds, shortened, sum, tpdus as tpdus_of};
+use crate::stream::{Replies, Slowness, of_all_kinds, shortened, sum, tpdus as tpdus_of};
+use core::cmp::Reverse;
 use wire::tp::Kind;
 
-/// Hosts, the busiest first.
+/// Hosts, the slowest to reply first, then the busiest.
 pub(super) fn hosts(model: &Model, room: Room) -> Sheet {
-    let width = room.columns.saturating_sub(51).clamp(12, 45);
-    let mut rows: Vec<(u64, Row)> = model
+    let width = room.columns.saturating_sub(59).clamp(12, 45);
+    let mut rows: Vec<((Slowness, u64), Row)> = model
         .hosts()
         .map(|(host, [sent, received])| {
             let (dts, again) = (sent.count("dt_tpdus"), sent.count("dt_retransmissions"));
             let grade = is_bad_share(again, dts).then_some(Grade::Bad);
             let text = format!(
-                "{} {:<width$} {:>7} {:>8} {:>6} {:>7} {:>8} {:>6}",
+                "{} {:<width$} {:>7} {:>8} {:>6} {:>7} {:>8} {:>6} {:>7}",
                 grade.map_or("  ", Grade::sign),
                 shortened(host.unwrap_or("others"), width),
                 short(tpdus_of(sent)),
@@ -24,17 +26,21 @@ pub(super) fn hosts(model: &Model, room: Room) -> Sheet {
                 short(tpdus_of(received)),
                 short(of_all_kinds(received, "data_octets")),
                 short(sum([sent, received].map(|way| way.count("transport_connections")))),
+                Replies::of(sent)
+                    .p99_ns
+                    .map_or_else(|| "-".to_owned(), |p99| span(p99).replace(' ', "")),
             );
-            (sum([tpdus_of(sent), tpdus_of(received)]), Row { text, grade, ..Row::default() })
+            let order = (Slowness::of_values(sent), sum([tpdus_of(sent), tpdus_of(received)]));
+            (order, Row { text, grade, ..Row::default() })
         })
         .collect();
-    rows.sort_by_key(|(size, _)| u64::MAX - size);
+    rows.sort_by_key(|(order, _)| Reverse(*order));
     let heading = format!(
-        "   {:<width$} {:>7} {:>8} {:>6} {:>7} {:>8} {:>6}",
-        "host", "sent", "octets", "again", "recvd", "octets", "conn."
+        "   {:<width$} {:>7} {:>8} {:>6} {:>7} {:>8} {:>6} {:>7}",
+        "host", "sent", "octets", "again", "recvd", "octets", "conn.", "reply"
     );
     let about = format!(
-        "{}, with TPDUs and data octets sent and received",
+        "{}, the slowest replies (p99) first; TPDUs and data octets",
         counted(rows.len() as u64, "host")
     );
     Sheet { about, heading: Some(heading), rows: rows.into_iter().map(|(_, row)| row).collect() }

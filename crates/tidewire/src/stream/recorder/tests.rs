@@ -188,7 +188,8 @@ fn times_of_tcp_in_all_intervals_come_to_those_of_the_whole() {
             }
             _ => continue,
         };
-        let trips = waits.round_trip;
+        let mut trips = waits.round_trip;
+        trips.add(&waits.delayed_ack);
         told.push((index, waits.caller_handshake.count, trips.total_ns / 1_000_000));
     }
     told.sort_unstable();

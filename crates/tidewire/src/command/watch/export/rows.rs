@@ -1,8 +1,8 @@
 //! Intervals, hosts and connections as rows.
 
 use super::table::{Cell, Kind, Layout, cells};
-use crate::stream::{ending_name, waits};
-use meter::measure::{Measure as _, Measures, Sizes, Traffic, Values};
+use crate::stream::{ending_name, replied, sent_of, waits};
+use meter::measure::{Measure as _, Measures, Sizes, Summary, Traffic, Values};
 use meter::metric::{METRICS, Metric, RATIOS, ratios};
 use meter::{Connection, Direction, Host, Report};
 use wire::time::{Instant, nanos};
@@ -68,6 +68,7 @@ pub(in crate::command::watch) fn direction(of: &Direction) -> Values {
     let mut values: Values = values.into_iter().map(|(name, value)| (name.into(), value)).collect();
     values.extend(of.peak.of_tpdus());
     values.extend(waits(&of.waits));
+    values.extend(replied(&of.replied));
     values.extend(of.sizes.values());
     values
 }
@@ -128,6 +129,7 @@ pub(super) fn hosts(bounds_octets: [u64; 9]) -> Layout {
     let mut layout = Layout::new("hosts", &[("host", Kind::Text)]);
     let none = Traffic::new(bounds_octets).values();
     layout.extend("sent_", &none);
+    layout.extend("sent_", &replied(&Summary::default()));
     layout.extend("received_", &none);
     layout.extend_reals("", RATIOS);
     layout
@@ -136,7 +138,7 @@ pub(super) fn hosts(bounds_octets: [u64; 9]) -> Layout {
 /// The row of a host; those beyond the limit, which count together, have no name.
 pub(super) fn host(of: &Host) -> Vec<Cell> {
     let name = Cell::of(of.address.map(|address| address.to_string()), Cell::Text);
-    let (sent, received) = (cells(of.sent.values()), cells(of.received.values()));
+    let (sent, received) = (cells(sent_of(of)), cells(of.received.values()));
     let metrics = ratios(&of.sent.transport, &of.received.transport).map(real);
     core::iter::once(name).chain(sent).chain(received).chain(metrics).collect()
 }

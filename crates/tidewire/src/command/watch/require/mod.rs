@@ -10,7 +10,7 @@ mod wanted;
 pub(crate) use wanted::Wanted;
 
 use super::export::rows;
-use crate::stream::is_greatest;
+use crate::stream::{is_greatest, sent_of};
 use bench::verdict::Verdict;
 use meter::measure::{Measure as _, Transport, Values};
 use meter::metric::{Metric, ratios};
@@ -141,7 +141,7 @@ impl Requirements {
             Scope::Whole | Scope::Interval | Scope::Connection => false,
         };
         let metrics = ratios(&host.sent.transport, &host.received.transport);
-        self.each(is_it, Some(&of), || host.sent.values(), &metrics);
+        self.each(is_it, Some(&of), || sent_of(host), &metrics);
     }
 
     /// Judges the whole, and makes of every verdict what it is worth if frames are missing.
@@ -166,7 +166,10 @@ impl Requirements {
 fn both(connection: &Connection) -> Values {
     let [mut sum, other] = connection.directions.each_ref().map(rows::direction);
     for ((name, value), (_, more)) in sum.iter_mut().zip(other) {
-        *value = if is_greatest(name) { more.max(*value) } else { value.saturating_add(more) };
+        // Percentiles of both sides are those of the slower one: as a rule one side replies.
+        let is_of_one = name.starts_with("response_p") || name.as_ref() == "response_min_ns";
+        let is_greatest = is_of_one || is_greatest(name);
+        *value = if is_greatest { more.max(*value) } else { value.saturating_add(more) };
     }
     sum
 }
@@ -227,7 +230,7 @@ fn judge(wanted: &Wanted, values: &Values, metrics: &[Metric]) -> Option<Finding
             let value = value(name)? as f64;
             (finding.found, finding.because) = (Some(value), "");
             if wanted.is_class() {
-                finding.interval = Some((value * 15.0 / 16.0, value));
+                finding.interval = Some((value * 127.0 / 128.0, value));
             }
         }
         Subject::Metric(symbol) => {

@@ -8,10 +8,11 @@
 //! ```
 
 use crate::command::watch::export::rows;
+use crate::stream::replied;
 use bench::scenario::{NotARequirement, Rate, Relation, Share, Span, meant};
 use core::str::FromStr;
 use meter::Direction;
-use meter::measure::{Measures, Traffic, Values};
+use meter::measure::{Measures, Summary, Traffic, Values};
 use meter::metric::{METRICS, RATIOS};
 use wire::time::nanos;
 
@@ -97,7 +98,7 @@ impl Wanted {
         }
     }
 
-    /// Whether the value is the upper edge of a class, a sixteenth wide at the most.
+    /// Whether the value is the upper edge of a class, at most 1/128 wide.
     pub(super) fn is_class(&self) -> bool {
         let is_quantile = |name: &String| name.ends_with("_p50_ns") || name.ends_with("_p99_ns");
         matches!(&self.subject, Subject::Time(name) if is_quantile(name))
@@ -128,7 +129,11 @@ impl Scope {
     fn values(&self) -> Values {
         match self {
             Self::Whole | Self::Interval => Measures::default().values(),
-            Self::Host | Self::Named(_) => Traffic::default().values(),
+            Self::Host | Self::Named(_) => {
+                let mut values = Traffic::default().values();
+                values.extend(replied(&Summary::default()));
+                values
+            }
             Self::Connection => rows::direction(&Direction::default()),
         }
     }

@@ -1,0 +1,237 @@
+//! Histogram of nanoseconds: exact below 256 ns, then 128 classes to a doubling.
+//!
+//! A class is at most 1/128 (0.8 %) of its values wide. Counts exist only for doublings that have values, and only
+//! from the twentieth value on: the first nineteen are a list of their classes.
+
+use core::fmt;
+
+/// Classes per doubling.
+const PER_DOUBLING: usize = 128;
+/// Values of as many bits are exact, and each of them is a class.
+const EXACT_BITS: u32 = 8;
+/// Doublings beyond those.
+const ROWS: usize = 57;
+/// Values that are kept as a list.
+const FEW: usize = 19;
+/// Place of a row that has no values.
+const NO_ROW: u32 = u32::MAX / 2;
+
+/// Class of a value: its row, and its leading eight bits. A row but the first has no values with fewer.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Class {
+    row: u8,
+    leading: u8,
+}
+
+impl Class {
+    #[inline]
+    const fn of(value: u64) -> Self {
+        let row = (value | ((1 << EXACT_BITS) - 1)).ilog2() + 1 - EXACT_BITS;
+        Self { row: row as u8, leading: (value >> row) as u8 }
+    }
+
+    /// Greatest value of the class.
+    const fn upper_edge(self) -> u64 {
+        let beyond = (self.leading as u128 + 1) << self.row;
+        (beyond - 1) as u64
+    }
+}
+
+/// Histogram of nanoseconds.
+#[derive(Clone)]
+pub(crate) struct Histogram {
+    /// Place in `counts` of each row, less the least leading bits in it; [`NO_ROW`] of a row without values.
+    rows: [u32; ROWS],
+    counts: Vec<u64>,
+    /// Classes of the first values, while `counts` is empty.
+    few: Vec<Class>,
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self { rows: [NO_ROW; ROWS], counts: Vec::new(), few: Vec::new() }
+    }
+}
+
+impl PartialEq for Histogram {
+    fn eq(&self, other: &Self) -> bool {
+        self.classes() == other.classes()
+    }
+}
+
+impl Eq for Histogram {}
+
+impl fmt::Debug for Histogram {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.classes()).finish()
+    }
+}
+
+impl Histogram {
+    /// Counts a value.
+    // Always: distributions that take the same value in share the work.
+    #[inline(always)]
+    pub(crate) fn note(&mut self, value: u64) {
+        let class = Class::of(value);
+        let place = self.place(class);
+        match self.counts.get_mut(place) {
+            Some(count) => *count += 1,
+            None => self.note_elsewhere(class),
+        }
+    }
+
+    #[inline]
+    fn place(&self, class: Class) -> usize {
+        let row = self.rows.get(usize::from(class.row)).copied().unwrap_or(NO_ROW);
+        row.wrapping_add(class.leading.into()) as usize
+    }
+
+    /// Counts a value whose row has no values yet.
+    #[cold]
+    fn note_elsewhere(&mut self, class: Class) {
+        if self.counts.is_empty() && self.few.len() < FEW {
+            self.few.push(class);
+            return;
+        }
+        self.spread();
+        self.count(class, 1);
+    }
+
+    /// Counts the first values in their rows.
+    fn spread(&mut self) {
+        for class in core::mem::take(&mut self.few) {
+            self.count(class, 1);
+        }
+    }
+
+    /// Counts values of a class in its row.
+    fn count(&mut self, class: Class, times: u64) {
+        if let Some(row) = self.rows.get_mut(usize::from(class.row))
+            && *row == NO_ROW
+        {
+            let least = if class.row == 0 { 0 } else { PER_DOUBLING };
+            *row = (self.counts.len() as u32).wrapping_sub(least as u32);
+            self.counts.resize(self.counts.len() + (2 * PER_DOUBLING - least), 0);
+        }
+        let place = self.place(class);
+        if let Some(count) = self.counts.get_mut(place) {
+            *count += times;
+        }
+    }
+
+    /// Adds the counts of another.
+    pub(crate) fn add(&mut self, other: &Self) {
+        if self.counts.is_empty() && other.counts.is_empty() {
+            other.few.iter().for_each(|class| self.note_elsewhere(*class));
+            return;
+        }
+        self.spread();
+        other.each().for_each(|(class, times)| self.count(class, times));
+    }
+
+    /// Classes that have values with their counts; of the first values each by itself.
+    fn each(&self) -> impl Iterator<Item = (Class, u64)> {
+        let few = self.few.iter().map(|class| (*class, 1));
+        let rows = (0..).zip(&self.rows).filter(|(_, place)| **place != NO_ROW);
+        let rows = rows.flat_map(move |(row, _)| {
+            let least = if row == 0 { 0 } else { PER_DOUBLING as u8 };
+            (least..=u8::MAX).filter_map(move |leading| {
+                let class = Class { row, leading };
+                let count = self.counts.get(self.place(class)).copied().unwrap_or(0);
+                (count > 0).then_some((class, count))
+            })
+        });
+        few.chain(rows)
+    }
+
+    /// Classes that have values, ascending, with their counts.
+    fn classes(&self) -> Vec<(Class, u64)> {
+        let mut classes: Vec<(Class, u64)> = self.each().collect();
+        classes.sort_unstable();
+        classes.dedup_by(|next, kept| {
+            let is_same = next.0 == kept.0;
+            kept.1 += if is_same { next.1 } else { 0 };
+            is_same
+        });
+        classes
+    }
+
+    /// Upper edges of the classes in which the values of these ranks lie, counted from 1, ascending.
+    pub(crate) fn at_ranks<const N: usize>(&self, ranks: [u64; N]) -> [u64; N] {
+        let (mut found, mut seen, mut next) = ([0; N], 0, 0);
+        for (class, count) in self.classes() {
+            seen += count;
+            while ranks.get(next).is_some_and(|rank| *rank <= seen) {
+                found[next] = class.upper_edge();
+                next += 1;
+            }
+        }
+        found
+    }
+
+    /// Octets that it has on the heap.
+    #[cfg(test)]
+    fn heap_octets(&self) -> usize {
+        self.counts.capacity() * size_of::<u64>() + self.few.capacity() * size_of::<Class>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_class_holds_its_edges_and_is_at_most_1_in_128_wide() {
+        let mut last = Class::of(0);
+        for value in (0..40_000).chain([1 << 40, (1 << 40) + (1 << 33), u64::MAX >> 1, u64::MAX]) {
+            let class = Class::of(value);
+            assert!(class >= last && class.upper_edge() >= value, "{value}");
+            assert!(class == last || value == 0 || last.upper_edge() < value, "{value}");
+            assert!(class.upper_edge() - value <= value / 128, "{value}");
+            last = class;
+        }
+        let [exact, first] = [255, 256].map(Class::of);
+        assert_eq!(
+            (exact, first),
+            (Class { row: 0, leading: 255 }, Class { row: 1, leading: 128 })
+        );
+        assert_eq!(Class::of(257), first);
+        assert_eq!(usize::from(Class::of(u64::MAX).row), ROWS - 1);
+    }
+
+    #[test]
+    fn few_values_take_no_rows_and_count_the_same() {
+        let (mut few, mut many) = (Histogram::default(), Histogram::default());
+        for value in 1..=19_u64 {
+            few.note(value * 1_000);
+        }
+        assert!(few.counts.is_empty() && few.heap_octets() <= 64, "{}", few.heap_octets());
+        for value in 1..=200_u64 {
+            many.note(value * 1_000);
+        }
+        let mut sum = few.clone();
+        (20..=200_u64).for_each(|value| sum.note(value * 1_000));
+        assert_eq!(sum, many);
+        let mut sum = few.clone();
+        let mut rest = Histogram::default();
+        (20..=200_u64).for_each(|value| rest.note(value * 1_000));
+        sum.add(&rest);
+        assert_eq!(sum, many);
+        rest.add(&few);
+        assert_eq!(rest, many);
+    }
+
+    #[test]
+    fn memory_is_bounded_by_the_doublings_that_have_values() {
+        let mut histogram = Histogram::default();
+        for value in 0..100_000_u64 {
+            histogram.note(20_000_000 + value * 100);
+        }
+        // 20 ms to 30 ms: one doubling, from 16.8 ms to 33.6 ms.
+        assert_eq!(histogram.counts.len(), PER_DOUBLING);
+        for exponent in 0..64 {
+            histogram.note(1 << exponent);
+        }
+        assert_eq!(histogram.counts.len(), (ROWS + 1) * PER_DOUBLING);
+    }
+}
