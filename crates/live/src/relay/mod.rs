@@ -31,6 +31,7 @@ use end::{End, Handed};
 use path::Path;
 use sides::{Sides, Verdict};
 use stack::fault::{self, Faults};
+use stack::station::Frame;
 use wire::time::Instant;
 
 /// How often it looks whether it is to stop.
@@ -92,6 +93,17 @@ pub struct Relay {
     counts: [Counts; 2],
 }
 
+/// A frame that was handed to an interface.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent<'a> {
+    /// When.
+    pub at: Instant,
+    /// The side that it came in at: 0 or 1. It left at the other.
+    pub side: usize,
+    /// The frame.
+    pub frame: &'a Frame,
+}
+
 impl Relay {
     /// Opens both interfaces.
     ///
@@ -125,6 +137,20 @@ impl Relay {
         stop: &AtomicBool,
         tell: &mut dyn FnMut(&Event<'_>),
     ) -> Result<(), PortError> {
+        self.run_watched(until, stop, tell, &mut |_| ())
+    }
+
+    /// The same; `sent` takes each frame that was handed to an interface.
+    ///
+    /// # Errors
+    /// As [`Relay::run`].
+    pub fn run_watched(
+        &mut self,
+        until: Instant,
+        stop: &AtomicBool,
+        tell: &mut dyn FnMut(&Event<'_>),
+        sent: &mut dyn FnMut(&Sent<'_>),
+    ) -> Result<(), PortError> {
         loop {
             let is_last = stop.load(Ordering::Relaxed);
             let mut is_idle = true;
@@ -133,7 +159,7 @@ impl Relay {
             }
             let now = clock::now();
             for side in [0, 1] {
-                self.release(side, now)?;
+                self.release(side, now, sent)?;
             }
             if is_last || now >= until {
                 return Ok(());
@@ -188,14 +214,22 @@ impl Relay {
     }
 
     /// Sends what came in at `side` and is due.
-    fn release(&mut self, side: usize, now: Instant) -> Result<(), PortError> {
+    fn release(
+        &mut self,
+        side: usize,
+        now: Instant,
+        sent: &mut dyn FnMut(&Sent<'_>),
+    ) -> Result<(), PortError> {
         let (Some(path), Some(end)) = (self.paths.get_mut(side), self.ends.get(1 - side)) else {
             return Ok(());
         };
         let Some(counts) = self.counts.get_mut(side) else { return Ok(()) };
         while let Some(frame) = path.due(now) {
             match end.send(&frame)? {
-                Handed::Sent => counts.relayed += 1,
+                Handed::Sent => {
+                    counts.relayed += 1;
+                    sent(&Sent { at: now, side, frame: &frame });
+                }
                 Handed::QueueFull => counts.not_sent += 1,
                 Handed::TooLong => counts.too_long += 1,
             }

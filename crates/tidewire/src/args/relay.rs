@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// `relay`
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  tidewire relay eth1 eth2 --fault loss=1%          what crosses, less one frame in a hundred\n  tidewire relay eth1 eth2 --fault reorder=2% --only dt --log deeds.ndjson\n  tidewire relay eth1 eth2 --fault delay=5ms --way there --time 60s\n\n`tidewire help faults` says what can befall frames."
+    after_help = "Examples:\n  tidewire relay eth1 eth2 --fault loss=1%          what crosses, less one frame in a hundred\n  tidewire relay eth1 eth2 --fault reorder=2% --only dt --log deeds.ndjson\n  tidewire relay eth1 eth2 --fault delay=5ms --way there --time 60s\n  tidewire relay eth1 eth2 --fault loss=1% --capture - | tidewire watch -r -\n\n`tidewire help faults` explains the faults and the frames that are exempt from them."
 )]
 pub(crate) struct Relay {
     /// An interface (needs CAP_NET_RAW). What comes in here goes there, and what comes in there back.
@@ -27,9 +27,13 @@ pub(crate) struct Relay {
     /// The seed of the faults' draws.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Write a record of each frame that a fault touched to this file, as NDJSON.
+    /// Write a record of each frame that a fault touched to this file, as NDJSON, each line at once.
     #[arg(long, value_name = "FILE", requires = "fault")]
     pub(crate) log: Option<PathBuf>,
+    /// Write every frame that leaves the relay to this pcapng file, each at once; `-` is standard output, for
+    /// `tidewire watch -r -`.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) capture: Option<PathBuf>,
     /// Stop after this time.
     #[arg(short, long, value_name = "TIME")]
     pub(crate) time: Option<String>,

@@ -9,38 +9,66 @@ use anyhow::Context;
 use bench::scenario::Span;
 use bench::session::relay;
 use live::clock::{self, Correlation};
-use live::relay::{Counts, Event, Relay, Selection};
+use live::relay::{Counts, Event, Relay, Selection, Sent};
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
+use std::path::Path;
 use wire::dissect::{Layer, Link, dissect};
+use wire::pcapng::Writer;
 use wire::time::Instant;
 use wire::tp::Kind;
 
 pub(crate) fn run(options: &Options, output: &Output) -> anyhow::Result<Exit> {
     let stop = interrupt::install()?;
+    let is_piped = options.capture.as_deref().is_some_and(|path| path.as_os_str() == "-");
+    if is_piped && output.json {
+        let failure = Failure::usage("--capture -: --json writes records to standard output too");
+        return Err(failure.with_fix("--capture FILE").into());
+    }
+    // Standard output belongs to the capture.
+    let output = &Output { quiet: output.quiet || is_piped, ..*output };
+    let line = |line: std::fmt::Arguments<'_>| {
+        if is_piped {
+            crate::output::say(line);
+            return Ok(());
+        }
+        output.line(line)
+    };
     let mut relay = open(options)?;
     let mut log = options.log.as_ref().map(Log::create).transpose()?;
     let [here, there] = relay.names().map(str::to_owned);
+    let names = [here.as_str(), there.as_str()];
+    let mut capture =
+        options.capture.as_deref().map(|to| Capture::create(to, names)).transpose()?;
     output.record(&json!({ "type": "relaying", "here": here, "there": there }))?;
-    output.line(format_args!("relaying between {here} and {there}; Ctrl-C ends it"))?;
+    line(format_args!("relaying between {here} and {there}; Ctrl-C ends it"))?;
 
     let until = match &options.time {
         Some(text) => clock::now() + quantity::option::<Span>("--time", text)?.0,
         None => Instant::MAX,
     };
-    let ended = relay.run(until, stop, &mut |event| {
+    let mut tell_event = |event: &Event<'_>| {
         if let Some(log) = &mut log {
             log.tell(event);
+        }
+    };
+    let ended = relay.run_watched(until, stop, &mut tell_event, &mut |sent| {
+        if let Some(capture) = &mut capture {
+            capture.write(sent);
         }
     });
     // What was counted and logged until then is kept however it ended.
     let logged = log.map_or(Ok(()), Log::finish);
-    tell(&mut relay, [&here, &there], output)?;
+    let captured = capture.map_or(Ok(()), Capture::finish);
+    if !is_piped {
+        tell(&mut relay, [&here, &there], output)?;
+    }
     let complete = ended.is_ok() && !interrupt::requested();
     output.record(&json!({ "type": "end", "complete": complete }))?;
     ended.map_err(|error| way::explain(error.into()))?;
     logged.context("cannot write the log")?;
+    captured.context("cannot write the capture")?;
     Ok(if interrupt::requested() { Exit::Interrupted } else { Exit::Ok })
 }
 
@@ -97,6 +125,7 @@ impl Log {
             self.failed = serde_json::to_writer(&mut self.out, &record)
                 .map_err(io::Error::from)
                 .and_then(|()| self.out.write_all(b"\n"))
+                .and_then(|()| self.out.flush())
                 .err();
         }
     }
@@ -124,6 +153,51 @@ impl Log {
 
     fn finish(mut self) -> io::Result<()> {
         self.failed.map_or_else(|| self.out.flush(), Err)
+    }
+}
+
+/// Capture of every frame that leaves the relay: of each way under the name of the interface that it came in at.
+struct Capture {
+    writer: Writer<Box<dyn Write>>,
+    interfaces: [u32; 2],
+    correlation: Correlation,
+    /// The first failure; nothing is written after it.
+    failed: Option<io::Error>,
+}
+
+impl Capture {
+    fn create(path: &Path, names: [&str; 2]) -> anyhow::Result<Self> {
+        let out: Box<dyn Write> = if path.as_os_str() == "-" {
+            Box::new(io::stdout())
+        } else {
+            let file = File::create(path);
+            Box::new(file.with_context(|| format!("cannot write {}", path.display()))?)
+        };
+        let begin = || -> io::Result<Self> {
+            let mut writer = Writer::new(out)?;
+            let [here, there] = names;
+            let interfaces =
+                [writer.interface(Link::Ethernet, here)?, writer.interface(Link::Ethernet, there)?];
+            writer.flush()?;
+            Ok(Self { writer, interfaces, correlation: Correlation::read(), failed: None })
+        };
+        begin().context("cannot write the capture")
+    }
+
+    /// Writes a frame, and hands it on at once.
+    fn write(&mut self, sent: &Sent<'_>) {
+        if self.failed.is_some() {
+            return;
+        }
+        let octets = sent.frame.to_bytes();
+        let interface = self.interfaces[sent.side.min(1)];
+        let at = self.correlation.to_wall(sent.at);
+        let written = self.writer.write(interface, at, &octets, octets.len(), "");
+        self.failed = written.and_then(|()| self.writer.flush()).err();
+    }
+
+    fn finish(mut self) -> io::Result<()> {
+        self.failed.map_or_else(|| self.writer.flush(), Err)
     }
 }
 
