@@ -8,7 +8,7 @@ use crate::measure::{Alike, Distribution, Places, Sizes, Sort, Traffic, Waits};
 use crate::sight::Tpdu;
 use core::fmt;
 use core::hash::{BuildHasher, Hash, Hasher};
-use core::net::Ipv6Addr;
+use core::net::{Ipv4Addr, Ipv6Addr};
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 use std::collections::BTreeMap;
@@ -59,6 +59,11 @@ impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Station { mac, nsap } if nsap.octets().is_empty() => mac.fmt(f),
+            // Of TPDUs without link header: an address of IPv4 is four octets.
+            Self::Station { mac: Mac([0, 0, 0, 0, 0, 0]), nsap } => match *nsap.octets() {
+                [a, b, c, d] => Ipv4Addr::new(a, b, c, d).fmt(f),
+                _ => nsap.fmt(f),
+            },
             Self::Station { mac, nsap } => write!(f, "{mac}/{nsap}"),
             Self::Internet(address) => match address.to_ipv4_mapped() {
                 Some(address) => address.fmt(f),
@@ -251,6 +256,14 @@ impl Hosts {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_address_without_a_link_is_printed_alone() {
+        let station = |mac, nsap: &[u8]| Address::Station { mac, nsap: Nsap::new(nsap).unwrap() };
+        assert_eq!(station(Mac([0; 6]), &[192, 0, 2, 3]).to_string(), "192.0.2.3");
+        assert_eq!(station(Mac([0; 6]), &[0x49, 1, 2, 3, 4]).to_string(), "4901020304");
+        assert_eq!(station(Mac::local(1), &[0x49]).to_string(), "02:00:00:00:00:01/49");
+    }
 
     #[test]
     fn who_is_not_met_is_nobody_while_there_is_room_and_one_of_the_others_after() {

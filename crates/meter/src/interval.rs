@@ -14,8 +14,6 @@ use std::collections::VecDeque;
 use wire::time::{Instant, nanos};
 use wire::units::BitRate;
 
-/// Silent intervals in a row that are reported one by one; more of them are one report.
-const LONGEST_SILENCE: u64 = 100_000;
 /// Reports kept for whoever takes them; when there are more the oldest is dropped.
 const MAXIMUM_WAITING: usize = 1 << 17;
 
@@ -24,7 +22,7 @@ const MAXIMUM_WAITING: usize = 1 << 17;
 pub struct Report {
     /// Which interval, counted from 0; none for the total.
     pub index: Option<u64>,
-    /// How many intervals it covers: one, but for the total and for very long silences.
+    /// How many intervals it covers: one, but for the total and for a silence.
     pub intervals: u64,
     /// When it begins.
     pub start: Instant,
@@ -56,6 +54,14 @@ impl Sum {
         self.oddities.add(Class::Truncated, "user data", frames.cut);
     }
 
+    /// Whether nothing was counted.
+    fn is_nothing(&self) -> bool {
+        let Measures { link, network, traffic, .. } = &self.measures;
+        [link.lpdus, link.unseen, network.npdus, network.unseen] == [0; 4]
+            && traffic.transport.all().tpdus == 0
+            && self.oddities.is_empty()
+    }
+
     fn report(self, index: Option<u64>, span: Span, channel: BitRate) -> Report {
         let Self { measures, oddities } = self;
         let Span { start, length, intervals } = span;
@@ -76,8 +82,9 @@ struct Span {
 struct Over {
     index: u64,
     start: Instant,
-    /// How many, all silent but perhaps the first.
+    /// Number of intervals: one, or all those of a silence.
     intervals: u64,
+    is_silent: bool,
     sum: Sum,
 }
 
@@ -269,15 +276,21 @@ impl Intervals {
         let sum = core::mem::replace(&mut self.sum, Sum::new(self.bounds_octets));
         self.total.measures.add(&sum.measures);
         self.total.oddities.merge(&sum.oddities);
-        self.push(Over { index, start, intervals: 1, sum });
+        let is_silent = sum.is_nothing();
+        self.push(Over { index, start, intervals: 1, is_silent, sum });
         if passed > 1 {
             let (index, start) = (index + 1, start + length);
             let sum = Sum::new(self.bounds_octets);
-            self.push(Over { index, start, intervals: passed - 1, sum });
+            self.push(Over { index, start, intervals: passed - 1, is_silent: true, sum });
         }
     }
 
+    /// Keeps intervals that are over; a silence goes on with the silence before it.
     fn push(&mut self, over: Over) {
+        if let Some(last) = self.over.back_mut().filter(|last| last.is_silent && over.is_silent) {
+            last.intervals += over.intervals;
+            return;
+        }
         if self.over.len() >= MAXIMUM_WAITING {
             self.over.pop_front();
             self.total.oddities.count(Class::Meter, "report never taken");
@@ -293,19 +306,9 @@ impl Intervals {
 
     fn take_one(&mut self) -> Option<Report> {
         let length_nanos = self.length_nanos;
-        let next = self.over.front_mut()?;
-        let intervals = if next.intervals > LONGEST_SILENCE { next.intervals } else { 1 };
+        let Over { index, start, intervals, sum, .. } = self.over.pop_front()?;
         let length = Duration::from_nanos(length_nanos.saturating_mul(intervals));
-        let span = Span { start: next.start, length, intervals };
-        let sum = core::mem::replace(&mut next.sum, Sum::new(self.bounds_octets));
-        let report = sum.report(Some(next.index), span, self.channel);
-        next.index += intervals;
-        next.intervals -= intervals;
-        next.start += length;
-        if next.intervals == 0 {
-            self.over.pop_front();
-        }
-        Some(report)
+        Some(sum.report(Some(index), Span { start, length, intervals }, self.channel))
     }
 
     /// The latest time heard of.
@@ -373,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_are_whole_and_silent_ones_are_there() {
+    fn intervals_are_whole_and_a_silence_is_one_report() {
         let mut intervals = intervals(Some(100));
         [100, 109, 110, 145].iter().for_each(|at| frame(&mut intervals, *at));
         let total = intervals.finish();
@@ -382,8 +385,8 @@ mod tests {
             [
                 (Some(0), 100, 2),
                 (Some(1), 110, 1),
+                // Two intervals of silence.
                 (Some(2), 120, 0),
-                (Some(3), 130, 0),
                 (Some(4), 140, 1),
             ]
         );

@@ -194,6 +194,12 @@ impl Meter {
         if let Some(octets) = lpdu_octets {
             self.intervals.observe(&Sight::Lpdu { at, octets: octets as u64, llc });
         }
+        let has_transport = matches!(nsdu, Ok(_) | Err(NoNsdu::Stream(_)));
+        if has_transport {
+            let measures = self.intervals.sink().measures;
+            measures.link.unseen += u64::from(lpdu_octets.is_none());
+            measures.network.unseen += u64::from(npdu_octets.is_none());
+        }
         if let Some(octets) = npdu_octets {
             self.intervals.observe(&Sight::Npdu { octets: octets as u64 });
         }

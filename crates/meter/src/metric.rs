@@ -46,11 +46,26 @@ pub struct Metric {
 }
 
 impl Definition {
-    /// The value of this metric.
+    /// The value of this metric; none where it would be a quotient by nothing, or where the tap cannot see the
+    /// layer that it is of.
     #[must_use]
     pub fn value(&self, basis: &Basis<'_>) -> Option<f64> {
+        if self.is_unseen(basis) {
+            return None;
+        }
         let (dividend, divisor) = (self.quotient)(basis);
         (divisor > 0.0).then(|| dividend / divisor)
+    }
+
+    /// Whether it is made of measures of a layer that the tap cannot see.
+    fn is_unseen(&self, basis: &Basis<'_>) -> bool {
+        let Measures { link, network, .. } = basis.measures;
+        match self.symbol {
+            "T_L" | "E_N" => network.unseen > 0,
+            "U_C" | "C_E" => link.unseen > 0,
+            "E_L" => link.unseen > 0 || network.unseen > 0,
+            _ => false,
+        }
     }
 }
 
@@ -260,6 +275,19 @@ pub static METRICS: [Definition; 13] = [
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_layer_that_the_tap_cannot_see_has_no_metrics() {
+        let mut measures = Measures::default();
+        (measures.link.unseen, measures.network.unseen) = (1, 1);
+        let (length, channel) = (Duration::from_secs(1), BitRate::mbps(10));
+        let found = metrics(&Basis { measures: &measures, length, channel });
+        let of = |symbol| found.iter().find(|metric| metric.definition.symbol == symbol).unwrap();
+        assert_eq!(["T_L", "U_C"].map(|symbol| of(symbol).value), [None; 2]);
+        assert_eq!(["T_T", "E_C"].map(|symbol| of(symbol).value), [Some(0.0); 2]);
+        assert!(measures.is_unseen("lpdus") && measures.is_unseen("npdu_octets"));
+        assert!(!measures.is_unseen("tpdus"));
+    }
 
     #[test]
     fn a_quotient_by_nothing_has_no_value() {

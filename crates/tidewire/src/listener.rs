@@ -18,6 +18,10 @@ use wire::dissect::Link;
 use wire::filter::Filter;
 use wire::time::{Instant, nanos};
 
+/// Greatest age of a frame when it is taken from a port that was silent: twice as long as the ring holds a block
+/// back, and a tick or two. Time on a port may advance to this much before now, and no further.
+pub(crate) const LAG: Duration = Duration::from_millis(80);
+
 /// What the kernel may keep while the terminal is slow.
 const BUFFER_OCTETS: i32 = 16 << 20;
 /// The helper's name, and its exit code where it may not listen.

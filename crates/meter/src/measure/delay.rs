@@ -73,6 +73,24 @@ impl Distribution {
         self.classes.note(nanos);
     }
 
+    /// Takes times in, in nanoseconds below 2^63.
+    #[inline]
+    pub(crate) fn record_all(&mut self, times: impl Iterator<Item = u64>) {
+        let mut least = if self.count == 0 { u64::MAX } else { self.min_ns };
+        let (mut greatest, mut total, mut count) = (self.max_ns, self.total_ns, self.count);
+        let times = times.inspect(|nanos| {
+            least = least.min(*nanos);
+            greatest = greatest.max(*nanos);
+            total = total.saturating_add(*nanos);
+            count += 1;
+        });
+        self.classes.note_all(times);
+        if count > 0 {
+            (self.min_ns, self.max_ns) = (least, greatest);
+        }
+        (self.total_ns, self.count) = (total, count);
+    }
+
     /// Adds what was taken in elsewhere.
     pub fn add(&mut self, other: &Self) {
         if other.count == 0 {

@@ -72,11 +72,32 @@ impl Histogram {
     // Always: distributions that take the same value in share the work.
     #[inline(always)]
     pub(crate) fn note(&mut self, value: u64) {
-        let class = Class::of(value);
+        self.note_class(Class::of(value), 1);
+    }
+
+    /// Counts values; those of one class in a row are counted together.
+    #[inline]
+    pub(crate) fn note_all(&mut self, values: impl Iterator<Item = u64>) {
+        let mut values = values.map(Class::of);
+        let Some(mut class) = values.next() else { return };
+        let mut times = 1;
+        for next in values {
+            if next == class {
+                times += 1;
+                continue;
+            }
+            self.note_class(class, times);
+            (class, times) = (next, 1);
+        }
+        self.note_class(class, times);
+    }
+
+    #[inline]
+    fn note_class(&mut self, class: Class, times: u64) {
         let place = self.place(class);
         match self.counts.get_mut(place) {
-            Some(count) => *count += 1,
-            None => self.note_elsewhere(class),
+            Some(count) => *count += times,
+            None => (0..times).for_each(|_| self.note_elsewhere(class)),
         }
     }
 

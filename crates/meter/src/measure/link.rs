@@ -16,6 +16,8 @@ pub struct Link {
     pub lpdus: u64,
     /// Their octets (L_b).
     pub octets: u64,
+    /// Frames whose transport was read without their link layer: the tap cannot see it.
+    pub unseen: u64,
 }
 
 impl Link {
@@ -36,6 +38,7 @@ impl Measure for Link {
     fn add(&mut self, other: &Self) {
         self.lpdus += other.lpdus;
         self.octets += other.octets;
+        self.unseen += other.unseen;
     }
 
     fn values(&self) -> Values {

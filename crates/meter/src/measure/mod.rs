@@ -107,6 +107,14 @@ impl Measures {
         }
     }
 
+    /// Whether the value of this name counts what the tap cannot see, so that it is unknown and not zero.
+    #[must_use]
+    pub fn is_unseen(&self, name: &str) -> bool {
+        let is_of = |parts: &[&str]| parts.iter().any(|part| name.starts_with(part));
+        self.link.unseen > 0 && is_of(&["lpdu", "peak_second_lpdu", "llc_"])
+            || self.network.unseen > 0 && is_of(&["npdu"])
+    }
+
     /// Adds what was measured over another time.
     pub fn add(&mut self, other: &Self) {
         self.link.add(&other.link);

@@ -15,6 +15,8 @@ pub struct Network {
     pub npdus: u64,
     /// Their octets (N_b).
     pub octets: u64,
+    /// Frames whose transport was read without their network layer: the tap cannot see it.
+    pub unseen: u64,
 }
 
 impl Network {
@@ -35,6 +37,7 @@ impl Measure for Network {
     fn add(&mut self, other: &Self) {
         self.npdus += other.npdus;
         self.octets += other.octets;
+        self.unseen += other.unseen;
     }
 
     fn values(&self) -> Values {

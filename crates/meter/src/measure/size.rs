@@ -7,6 +7,8 @@
 
 use super::{Alike, Measure, Sort, Values};
 use crate::sight::{Sight, Tpdu};
+use std::borrow::Cow;
+use std::sync::{Mutex, PoisonError};
 use wire::tp::Kind;
 
 /// The largest size of each class but the last, in octets, unless others are asked for.
@@ -148,24 +150,52 @@ impl Measure for Sizes {
     }
 
     fn values(&self) -> Values {
-        let mut values = Values::new();
-        for (place, class) in self.classes.iter().enumerate() {
-            let below = place.checked_sub(1).and_then(|before| self.bounds_octets.get(before));
-            let bound = self.bounds_octets.get(place).filter(|bound| **bound < NO_BOUND_OCTETS);
-            let which = match (bound, below) {
-                (Some(bound), _) => format!("to_{bound}_octets"),
-                (None, Some(&NO_BOUND_OCTETS)) => break,
-                (None, below) => format!("beyond_{}_octets", below.unwrap_or(&0)),
-            };
-            values.extend([
-                (format!("tpdus_{which}").into(), class.tpdus),
-                (format!("dt_tpdus_{which}").into(), class.dt_tpdus),
-                (format!("dt_retransmissions_{which}").into(), class.dt_retransmissions),
-                (format!("tsdus_{which}").into(), class.tsdus),
-            ]);
-        }
-        values
+        let names = names(self.bounds_octets);
+        let values = self.classes.iter().zip(names.iter()).flat_map(|(class, names)| {
+            let SizeClass { tpdus, dt_tpdus, dt_retransmissions, tsdus } = *class;
+            names.iter().cloned().zip([tpdus, dt_tpdus, dt_retransmissions, tsdus])
+        });
+        values.collect()
     }
+}
+
+/// Names of the values of a class.
+type Names = [Cow<'static, str>; 4];
+
+/// Bounds whose names are kept for good; a process has one set of bounds as a rule.
+const KEPT: usize = 16;
+
+/// Names of the values of each class with these bounds. They are made once, and borrowed from then on.
+fn names(bounds_octets: [u64; 9]) -> Cow<'static, [Names]> {
+    static KNOWN: Mutex<Vec<([u64; 9], &'static [Names])>> = Mutex::new(Vec::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, names)) = known.iter().find(|(bounds, _)| *bounds == bounds_octets) {
+        return Cow::Borrowed(names);
+    }
+    let names = spelled_out(bounds_octets);
+    if known.len() >= KEPT {
+        return Cow::Owned(names.into_iter().map(|class| class.map(Cow::Owned)).collect());
+    }
+    let kept = |class: [String; 4]| class.map(|name| Cow::Borrowed(&*name.leak()));
+    let names: &[Names] = names.into_iter().map(kept).collect::<Vec<Names>>().leak();
+    known.push((bounds_octets, names));
+    Cow::Borrowed(names)
+}
+
+fn spelled_out(bounds_octets: [u64; 9]) -> Vec<[String; 4]> {
+    let mut names = Vec::new();
+    for place in 0..=bounds_octets.len() {
+        let below = place.checked_sub(1).and_then(|before| bounds_octets.get(before));
+        let bound = bounds_octets.get(place).filter(|bound| **bound < NO_BOUND_OCTETS);
+        let which = match (bound, below) {
+            (Some(bound), _) => format!("to_{bound}_octets"),
+            (None, Some(&NO_BOUND_OCTETS)) => break,
+            (None, below) => format!("beyond_{}_octets", below.unwrap_or(&0)),
+        };
+        let what = ["tpdus", "dt_tpdus", "dt_retransmissions", "tsdus"];
+        names.push(what.map(|what| format!("{what}_{which}")));
+    }
+    names
 }
 
 #[cfg(test)]

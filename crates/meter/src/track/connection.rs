@@ -366,7 +366,7 @@ pub(super) struct Connection {
     pub(super) looked_at: u8,
     pub(super) outstanding: Outstanding,
     /// Replies of each side; none before the first.
-    pub(super) replies: Option<Box<[Replies; 2]>>,
+    pub(super) replies: Option<Box<Replies>>,
 }
 
 /// What matters of the class that the sides agreed on.
@@ -431,7 +431,8 @@ impl Connection {
         });
         let mut waits = self.waits(side, now);
         waits.add(&kept.carried);
-        Direction { numbers, replied: self.replied(side), ..sender.direction(kept, waits) }
+        let replied = self.replied(side).map_or_else(Summary::default, |all| all.summary());
+        Direction { numbers, replied, ..sender.direction(kept, waits) }
     }
 
     /// Whether DTs name it by its network connection alone.
@@ -506,7 +507,7 @@ impl Connection {
             class: class.class,
             has_flow_control: class.class > 1 && !class.without_flow_control,
         });
-        self.outstanding = Outstanding::none(Some(0));
+        self.outstanding = Outstanding::after(self.outstanding);
         self.senders.iter_mut().for_each(Sender::forget_requests);
         let [since, _] = self.opened;
         self.enter(State::Established, at);

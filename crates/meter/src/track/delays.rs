@@ -18,8 +18,8 @@ fn count(counts: &mut Counts, connection: &Connection, now: Instant) {
     for side in [0, 1] {
         let ends = [side, other(side)].map(|side| Some(connection.senders[side].end().host));
         counts.waited(ends, &connection.waits(side, now));
-        if let Some(replies) = connection.replies(side) {
-            replies.add_to(counts.replied(ends[0]));
+        if let Some(replied) = connection.replied(side) {
+            counts.replied(ends[0]).add(&replied);
         }
     }
 }
@@ -101,13 +101,12 @@ fn of_sides(side: Side, waits: &[Waits; 2]) -> [Waits; 2] {
 impl Connection {
     /// How long what a side sent took, and how long it waited, by `now`.
     pub(super) fn waits(&self, side: usize, now: Instant) -> Waits {
-        let replies = self.replies(side);
         let [opening, established, ..] = self.history();
         let set_up = opening.zip(established).filter(|_| side == 1);
         Waits {
             acknowledgement: self.senders[side].delays.times(),
-            response: replies.map_or_else(Times::default, |replies| replies.times()),
-            ambiguous_responses: replies.map_or(0, |replies| replies.ambiguous),
+            response: self.reply_times(side),
+            ambiguous_responses: self.ambiguous_replies(side),
             set_up: set_up
                 .map_or_else(Times::default, |(from, to)| Times::one(to.nanos_since(from))),
             // Streams keep what is of TCP.

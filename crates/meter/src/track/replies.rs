@@ -7,7 +7,7 @@
 //! The first outstanding request stands in the connection; further ones are kept apart, up to a limit.
 
 use super::connection::{Connection, Sender, Side, other};
-use crate::measure::{Distribution, Summary, Times};
+use crate::measure::{Distribution, Times};
 use crate::moment::Moment;
 use crate::user::User;
 use std::collections::VecDeque;
@@ -113,6 +113,8 @@ pub(super) struct Outstanding {
     requester: u8,
     /// Whether several of those were outstanding since none last was, so that no reply tells which it answers.
     is_ambiguous: bool,
+    /// Number of the latest times of replies that are not added up.
+    latest: u8,
 }
 
 /// Part of a TSDU that a DT is, as far as replies are concerned.
@@ -130,65 +132,53 @@ pub(super) struct Span<'a> {
 }
 
 /// Times that are added to a distribution together.
-const TOGETHER: usize = 15;
+const TOGETHER: usize = 32;
+/// Bit of a time of side 1.
+const OF_RESPONDER: u32 = 1 << 31;
 
-/// Replies of a side. A time is written to one cache line; [`TOGETHER`] of them are added up at once.
+/// Replies of both sides. The connection counts the latest times, so that noting one writes to a cache line without
+/// reading it.
 #[repr(C, align(64))]
 #[derive(Clone, Debug, Default)]
 pub(super) struct Replies {
-    /// Nanoseconds of the latest replies.
+    /// Nanoseconds of the latest replies, with [`OF_RESPONDER`].
     latest: [u32; TOGETHER],
-    /// Number of those.
-    count: u32,
-    /// Times of the replies before.
+    /// Those before, of each side.
+    sides: [OfSide; 2],
+}
+
+/// Replies of a side.
+#[derive(Clone, Debug, Default)]
+struct OfSide {
     times: Distribution,
-    pub(super) ambiguous: u64,
+    ambiguous: u64,
 }
 
 impl Replies {
-    /// Notes the time that a reply took.
-    #[inline]
-    fn note(&mut self, nanos: u64) {
-        match (u32::try_from(nanos), self.latest.get_mut(self.count as usize)) {
-            (Ok(nanos), Some(place)) => {
-                *place = nanos;
-                self.count += 1;
-            }
-            _ => self.add_up(nanos),
-        }
-    }
-
-    /// Adds up the latest times, and one more.
+    /// Adds up the latest times.
     #[cold]
-    fn add_up(&mut self, nanos: u64) {
-        for latest in self.latest.iter().take(self.count as usize) {
-            self.times.record_nanos((*latest).into());
+    fn add_up(&mut self, count: u8) {
+        let latest = self.latest.get(..count.into()).unwrap_or_default();
+        for (of_side, side) in [0, OF_RESPONDER].into_iter().zip(&mut self.sides) {
+            let latest = latest.iter().filter(|latest| **latest & OF_RESPONDER == of_side);
+            side.times.record_all(latest.map(|latest| u64::from(latest & !OF_RESPONDER)));
         }
-        self.count = 0;
-        self.times.record_nanos(nanos);
     }
 
-    fn latest(&self) -> impl Iterator<Item = u64> {
-        self.latest.iter().take(self.count as usize).map(|nanos| u64::from(*nanos))
+    /// Adds up the latest times, and one that is too long for them.
+    #[cold]
+    fn add_long(&mut self, count: u8, side: Side, nanos: u64) {
+        self.add_up(count);
+        self.sides[side].times.record_nanos(nanos);
     }
 
-    /// Count, sum and greatest of all times.
-    pub(super) fn times(&self) -> Times {
-        let mut times = self.times.times();
-        self.latest().for_each(|nanos| times.add(&Times::one(nanos)));
-        times
-    }
-
-    /// Adds all times to a distribution.
-    pub(super) fn add_to(&self, sum: &mut Distribution) {
-        sum.add(&self.times);
-        self.latest().for_each(|nanos| sum.record_nanos(nanos));
-    }
-
-    fn summary(&self) -> Summary {
-        let mut all = Distribution::default();
-        self.add_to(&mut all);
-        all.summary()
+    /// The latest times of a side.
+    fn latest(&self, count: u8, side: Side) -> impl Iterator<Item = u64> {
+        let of_side = if side == 0 { 0 } else { OF_RESPONDER };
+        let latest = self.latest.iter().take(count.into());
+        latest
+            .filter(move |latest| **latest & OF_RESPONDER == of_side)
+            .map(|latest| u64::from(latest & !OF_RESPONDER))
     }
 }
 
@@ -210,7 +200,12 @@ impl Outstanding {
             None => UNKNOWN,
         };
         let (asked, first) = (Moment::NEVER, First::None);
-        Self { asked, reference: 0, unkeyed: 0, first, requester, is_ambiguous: false }
+        Self { asked, reference: 0, unkeyed: 0, first, requester, is_ambiguous: false, latest: 0 }
+    }
+
+    /// None, side 0 being the requester; the latest times of replies stay.
+    pub(super) const fn after(before: Self) -> Self {
+        Self { latest: before.latest, ..Self::none(Some(0)) }
     }
 
     /// Whether the first request is the one of a side under this reference.
@@ -221,14 +216,27 @@ impl Outstanding {
 }
 
 impl Connection {
-    /// Replies of a side; none where neither side sent any.
-    pub(super) fn replies(&self, side: Side) -> Option<&Replies> {
-        self.replies.as_ref().map(|replies| &replies[side])
+    /// Count, sum and greatest of the times that the replies of a side took.
+    pub(super) fn reply_times(&self, side: Side) -> Times {
+        let Some(replies) = &self.replies else { return Times::default() };
+        let mut times = replies.sides[side].times.times();
+        let latest = replies.latest(self.outstanding.latest, side);
+        latest.for_each(|nanos| times.add(&Times::one(nanos)));
+        times
     }
 
-    /// Summary of the times that the replies of a side took.
-    pub(super) fn replied(&self, side: Side) -> Summary {
-        self.replies(side).map_or_else(Summary::default, |replies| replies.summary())
+    /// Replies of a side that pair with no single request.
+    pub(super) fn ambiguous_replies(&self, side: Side) -> u64 {
+        self.replies.as_ref().map_or(0, |replies| replies.sides[side].ambiguous)
+    }
+
+    /// Distribution of the times that the replies of a side took; none where there are none.
+    pub(super) fn replied(&self, side: Side) -> Option<Distribution> {
+        let replies = self.replies.as_ref()?;
+        let mut sum = replies.sides[side].times.clone();
+        let latest = replies.latest(self.outstanding.latest, side);
+        latest.for_each(|nanos| sum.record_nanos(nanos));
+        (sum.count > 0).then_some(sum)
     }
 
     /// Pairs requests and replies. `span` is a DT that was seen for the first time.
@@ -280,17 +288,39 @@ impl Connection {
     /// Notes a reply, so many nanoseconds after its request; none where that cannot be told.
     #[inline(always)]
     fn reply(&mut self, side: Side, nanos: Option<u64>) -> Found {
-        let replies = &mut self.replies.get_or_insert_default()[side];
-        match nanos {
-            Some(nanos) => {
-                replies.note(nanos);
-                Found::Reply(nanos)
+        let Some(nanos) = nanos else { return self.ambiguous(side) };
+        let Some(replies) = &mut self.replies else { return self.first_reply(side, nanos) };
+        let latest = &mut self.outstanding.latest;
+        if usize::from(*latest) == TOGETHER {
+            replies.add_up(*latest);
+            *latest = 0;
+        }
+        let short = u32::try_from(nanos).ok().filter(|short| short & OF_RESPONDER == 0);
+        match (short, replies.latest.get_mut(usize::from(*latest))) {
+            (Some(short), Some(place)) => {
+                *place = short | if side == 0 { 0 } else { OF_RESPONDER };
+                *latest += 1;
             }
-            None => {
-                replies.ambiguous += 1;
-                Found::Ambiguous
+            _ => {
+                replies.add_long(*latest, side, nanos);
+                *latest = 0;
             }
         }
+        Found::Reply(nanos)
+    }
+
+    /// Notes the first reply of either side.
+    #[cold]
+    fn first_reply(&mut self, side: Side, nanos: u64) -> Found {
+        self.replies.get_or_insert_default().sides[side].times.record_nanos(nanos);
+        Found::Reply(nanos)
+    }
+
+    /// Notes a reply that pairs with no single request.
+    #[cold]
+    fn ambiguous(&mut self, side: Side) -> Found {
+        self.replies.get_or_insert_default().sides[side].ambiguous += 1;
+        Found::Ambiguous
     }
 
     /// Notes a request where others are outstanding. A reference that is outstanding already names no single request

@@ -128,7 +128,9 @@ pub(super) fn text(of: &Snapshot, format: Format) -> String {
     health(&mut text, of);
     for (name, help, value) in COUNTERS {
         text.counter(name, help);
-        text.sample(&format!("{name}_total"), &[], value(&of.measures));
+        if !of.measures.is_unseen(name) {
+            text.sample(&format!("{name}_total"), &[], value(&of.measures));
+        }
     }
     for (name, help, value) in BY_KIND {
         text.counter(name, help);

@@ -82,9 +82,9 @@ impl Source<'_> {
     fn command(&self, page: Page) -> String {
         let Self(source) = self;
         // The name of an interface has no point and no slash; between several files there are commas.
-        let is_file = source.contains(['.', '/', ',']);
-        let files = || format!("-r {}", source.replace(", ", " -r "));
-        let from = if is_file { files() } else { format!("-i {source}") };
+        let is_file = source.contains(['.', '/', ',', ' ']);
+        // The name of a file stays out, so that a stream tells the same of a capture whatever its name.
+        let from = if is_file { "-r FILE".to_owned() } else { format!("-i {source}") };
         match page {
             Page::Connections => format!("tidewire watch {from} --events events.ndjson"),
             Page::Hosts => format!("tidewire watch {from} --csv FOLDER"),

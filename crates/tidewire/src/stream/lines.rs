@@ -89,8 +89,7 @@ impl Lines {
         }
         let first = interval.index.unwrap_or(0);
         lines.push(if interval.intervals > 1 {
-            let last = first.saturating_add(interval.intervals - 1);
-            format!("{first:>4} to {last}: nothing heard")
+            format!("{first:>4} idle, {} intervals", interval.intervals)
         } else {
             row(interval)
         });
@@ -181,9 +180,10 @@ fn row(interval: &Interval) -> String {
     )
 }
 
-/// A value, or a dash where it is not reported.
+/// A value, or n/a where it is not reported.
 pub(super) fn shown(values: &Named<u64>, name: &str) -> String {
-    values.get(name).map_or_else(|| "-".to_owned(), |value| value.to_string())
+    // Absent where --only left it out, or where the tap cannot see the layer.
+    values.get(name).map_or_else(|| "n/a".to_owned(), |value| value.to_string())
 }
 
 fn of_total(total: &Total) -> Vec<String> {

@@ -5,14 +5,13 @@
 
 use super::item::{self, Item};
 use super::{Collection, Named, SCHEMA, Subset};
-use meter::measure::{Measure as _, Summary, Traffic, Transport, Values, Volume, Waits};
+use meter::measure::{Measure as _, Summary, Traffic, Transport, Values, Waits};
 use meter::metric::{Metric, ratios};
 use meter::oddity::{self, Oddities};
 use meter::sight::Ending;
 use meter::{Address, Report, Settings};
 use serde::{Deserialize, Serialize};
 use wire::time::nanos;
-use wire::tp::Kind;
 
 use super::recorder::{Details, Spans};
 
@@ -410,7 +409,9 @@ fn subset(values: Values, only: &Subset) -> Named<u64> {
 }
 
 fn measures(report: &Report, only: &Subset) -> Named<u64> {
-    subset(report.measures.values(), only)
+    let mut values = report.measures.values();
+    values.retain(|(name, _)| !report.measures.is_unseen(name));
+    subset(values, only)
 }
 
 fn traffic_of(traffic: &Traffic, only: &Subset) -> Named<u64> {
@@ -525,20 +526,10 @@ pub(crate) fn waits(waits: &Waits) -> Values {
 /// The longest times are told of a whole connection only, since a part of it does not say.
 fn direction(direction: &meter::Direction, is_whole: bool, only: &Subset) -> Direction {
     let mut values: Values = Vec::new();
-    for (kind, volume) in Kind::ALL.into_iter().zip(&direction.volumes) {
-        if volume.tpdus > 0 {
-            let kind = kind.name().to_lowercase();
-            let Volume { tpdus, header_octets, data_octets, information_octets, retransmissions } =
-                *volume;
-            for (what, value) in [
-                ("tpdus", tpdus),
-                ("header_octets", header_octets),
-                ("data_octets", data_octets),
-                ("information_octets", information_octets),
-                ("retransmissions", retransmissions),
-            ] {
-                values.push((format!("{kind}_{what}").into(), value));
-            }
+    // Five values of each kind, the number of TPDUs first.
+    for of_kind in direction.transport().values().chunks(5) {
+        if of_kind.first().is_some_and(|(_, tpdus)| *tpdus > 0) {
+            values.extend_from_slice(of_kind);
         }
     }
     let [acknowledging, crediting, confirming, keeping_alive] = direction.roles;

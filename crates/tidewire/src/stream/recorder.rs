@@ -19,7 +19,7 @@ use wire::capture::Statistics;
 use wire::dissect::Link;
 use wire::time::Instant;
 
-/// Silent samples and reports that are told one by one; a longer silence is passed over.
+/// Samples and reports within an interval that are recorded one by one; a longer silence is passed over.
 const LONGEST_SILENCE: u64 = 1_000;
 
 /// The intervals beside the measurement interval, which the meter has.
@@ -71,6 +71,8 @@ pub(crate) struct Recorder {
     items: VecDeque<Item>,
     frames: u64,
     frames_before: u64,
+    /// Time of the latest frame.
+    heard: Instant,
     sampled: Sample,
     collected: Statistics,
     left_out: Option<u64>,
@@ -92,6 +94,7 @@ impl Recorder {
             items: VecDeque::new(),
             frames: 0,
             frames_before: 0,
+            heard: nothing,
             sampled: Sample { start: nothing, end: nothing, frames: 0, octets: 0, places: vec![] },
             collected: Statistics::default(),
             left_out: None,
@@ -176,6 +179,7 @@ impl Recorder {
             }
         }
         self.frames += 1;
+        self.heard = self.heard.max(at);
         self.sampled.frames += 1;
         self.sampled.octets += original as u64;
         true
@@ -240,7 +244,10 @@ impl Recorder {
         while due.next() <= at && !self.is_done() {
             let now = due.next();
             told += 1;
-            if told > LONGEST_SILENCE {
+            // An interval that ends before anything is heard begins a silence, which is one record.
+            let begun = self.baseline.start();
+            let is_silent = self.heard < begun && due.interval <= at;
+            if told > LONGEST_SILENCE || is_silent && self.spans.intervals.is_none() {
                 due = self.pass_over(at);
                 break;
             }
@@ -265,12 +272,12 @@ impl Recorder {
     /// Passes over a silence that is too long for what would be told in it: only measurement
     /// intervals are.
     fn pass_over(&mut self, at: Instant) -> Due {
-        self.meter.advance(at);
-        self.end_intervals(at);
         let interval = self.settings.interval.as_nanos().max(1);
         let since = at.since(self.baseline.start()).as_nanos() / interval * interval;
         let begun =
             self.baseline.start() + Duration::from_nanos(u64::try_from(since).unwrap_or(u64::MAX));
+        self.meter.advance(begun);
+        self.end_intervals(begun);
         self.baseline.begin(&self.meter, begun);
         (self.sampled.start, self.sampled.end) = (at, at);
         let report = core::cmp::max(begun + self.spans.report, at);

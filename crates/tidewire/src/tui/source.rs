@@ -7,7 +7,7 @@
 use super::gather::Gather;
 use crate::exit::Failure;
 use crate::interrupt;
-use crate::listener::Listener;
+use crate::listener::{self, Listener};
 use core::time::Duration;
 use live::clock::{self, Correlation};
 use std::sync::Arc;
@@ -17,8 +17,6 @@ use wire::capture::{Capture, Statistics};
 use wire::dissect::Link;
 use wire::time::Instant;
 
-/// By how much a frame may be older than the moment it is taken from a port that was silent.
-const PORT_LAG: Duration = Duration::from_millis(20);
 /// By how much a frame of a pipe may be older than the moment it comes out of it.
 const PIPE_LAG: Duration = Duration::from_millis(500);
 /// How often the kernel is asked what it dropped.
@@ -103,7 +101,7 @@ impl Port {
                 gather.observe(frame.at, frame.link, frame.octets, frame.original_octets);
             }
             Ok(None) => {
-                gather.advance(self.day.to_wall(clock::now()).saturating_sub(PORT_LAG));
+                gather.advance(self.day.to_wall(clock::now()).saturating_sub(listener::LAG));
             }
             Err(failure) => return Step::Ended(Some(failure)),
         }

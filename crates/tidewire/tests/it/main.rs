@@ -32,6 +32,7 @@ mod reproduce;
 mod requirements;
 mod scenarios;
 mod signals;
+mod slowest;
 mod stalled;
 mod stream;
 mod transit;

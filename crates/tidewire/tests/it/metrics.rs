@@ -173,7 +173,7 @@ fn a_scrape_has_what_tcp_took_with_each_host() {
         "host_delay_seconds_sum{host=\"10.0.0.2\",direction=\"sent\",delay=\"TCP, callee\"} 0.02",
         "host_delay_seconds_count{host=\"10.0.0.2\",direction=\"sent\",delay=\"TCP, callee\"} 1",
         "host_delay_seconds_sum{host=\"10.0.0.1\",direction=\"sent\",delay=\"TCP, caller\"} 0.03",
-        "host_delay_seconds_sum{host=\"10.0.0.1\",direction=\"sent\",delay=\"TCP round trip\"} 0.04",
+        "host_delay_seconds_sum{host=\"10.0.0.1\",direction=\"sent\",delay=\"TCP delayed ACK\"} 0.04",
         "host_delay_seconds{host=\"10.0.0.2\",direction=\"sent\",delay=\"TCP round trip\",quantile=\"1.0\"} 2",
         "host_delay_seconds_sum{host=\"10.0.0.1\",direction=\"sent\",delay=\"TCP, callee\"} 0",
         // A CR and a CC of seven octets in the first second.

@@ -263,8 +263,8 @@ fn an_interrupt_ends_a_silent_pipe_with_what_was_gathered() {
     let all = rest.len();
     rest.retain(|record| !record["type"].as_str().unwrap().ends_with("-interval"));
     assert_eq!(all - rest.len(), 6);
-    // Between the total and the end: one connection, and its two hosts.
-    let [interval, total, _, _, _, end] = &rest[..] else { panic!("{} records", rest.len()) };
+    // Between the total and the end: one connection, its two hosts, and a finding.
+    let [interval, total, _, _, _, _, end] = &rest[..] else { panic!("{} records", rest.len()) };
     // What was heard of the second interval, no longer than it was heard.
     assert_eq!(interval["index"], 1);
     assert!(interval["length_ns"].as_u64().unwrap() <= 5 * SECOND, "{interval}");

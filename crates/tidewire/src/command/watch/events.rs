@@ -165,6 +165,8 @@ fn notes(sight: &Sight) -> Vec<Note> {
             Order::Copy => vec![("mirror-copy", None, None)],
             Order::Next | Order::Ahead | Order::Late | Order::KeepAlive => Vec::new(),
         },
+        // Of it there is an oddity.
+        Sight::Step(Step::Adopted) => Vec::new(),
         Sight::Step(step) => vec![(name(*step), None, None)],
         Sight::Span(Between::ClosedWindow, span) => {
             vec![("window-opened", None, Some(nanos(*span)))]
@@ -198,7 +200,8 @@ const fn name(step: Step) -> &'static str {
         Step::Ended(Ending::Graceful) => "connection-ended-gracefully",
         Step::Ended(Ending::Abrupt) => "connection-ended-abruptly",
         Step::Ended(Ending::Erroneous) => "connection-ended-by-an-error",
-        Step::Adopted => "connection-adopted",
+        // An oddity names it too.
+        Step::Adopted => "connection-found-under-way",
         Step::Silent => "connection-fell-silent",
     }
 }

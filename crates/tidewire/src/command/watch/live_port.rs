@@ -5,7 +5,7 @@ use super::frames::Frames;
 use crate::command::measuring::{Heard, Teller};
 use crate::exit::Failure;
 use crate::interrupt::{self, LOOK_UP};
-use crate::listener::{Listener, Times, Wanted};
+use crate::listener::{LAG, Listener, Times, Wanted};
 use crate::metrics::Health;
 use crate::output::Output;
 use crate::stream::Recorder;
@@ -17,9 +17,6 @@ use wire::filter::Filter;
 
 /// How often what was counted goes into a file.
 const COUNTS_EVERY: Duration = Duration::from_secs(1);
-/// By how much a frame may be older than the moment it is taken from a port that was silent: twice as long as
-/// the ring holds a block back, and a tick or two.
-pub(super) const LAG: Duration = Duration::from_millis(80);
 
 /// A port to listen on.
 #[derive(Clone)]

@@ -38,6 +38,8 @@ pub(super) fn sight(sight: &Sight) -> Option<String> {
         Sight::Lpdu { .. } | Sight::Npdu { .. } => None,
         Sight::Segment(Segment { order, .. }) => order_words(*order).map(str::to_owned),
         Sight::Tpdu(seen) => Some(tpdu(seen)),
+        // Of it there is an oddity.
+        Sight::Step(Step::Adopted) => None,
         Sight::Step(step) => Some(step_words(*step).to_owned()),
         Sight::WindowClosed => Some("window closed".to_owned()),
         Sight::AmbiguousResponse => Some("reply that pairs with no single request".to_owned()),

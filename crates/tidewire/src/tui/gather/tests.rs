@@ -56,6 +56,18 @@ fn frames_count_in_the_sample_of_their_own_time() {
 }
 
 #[test]
+fn a_frame_that_the_ring_held_back_is_no_step_back_in_time() {
+    let mut gather = gather(100);
+    hear(&mut gather, 1_000, 60);
+    // The ring hands a block over after 32 ms, or at most two such times; the port was silent until then.
+    gather.advance(millis(2_000).saturating_sub(crate::listener::LAG));
+    hear(&mut gather, 2_000 - 64, 60);
+    gather.advance(millis(4_000));
+    let notices: Vec<String> = gather.notices.since(0).map(|notice| notice.text.clone()).collect();
+    assert!(notices.iter().all(|text| !text.contains("time ran backwards")), "{notices:?}");
+}
+
+#[test]
 fn a_late_frame_counts_as_of_now_and_nothing_is_lost() {
     let mut gather = gather(10);
     for at in [0, 25, 9, 26] {

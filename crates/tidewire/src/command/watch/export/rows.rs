@@ -162,5 +162,9 @@ pub(super) fn interval(of: &Report) -> Vec<Cell> {
         Cell::Count(oddities),
     ];
     let metrics = of.metrics.iter().copied().map(real);
-    row.into_iter().chain(cells(of.measures.values())).chain(metrics).collect()
+    let values = of.measures.values();
+    let is_unseen: Vec<bool> = values.iter().map(|(name, _)| of.measures.is_unseen(name)).collect();
+    let cells = cells(values).zip(is_unseen);
+    let cells = cells.map(|(cell, is_unseen)| if is_unseen { Cell::Unset } else { cell });
+    row.into_iter().chain(cells).chain(metrics).collect()
 }

@@ -115,7 +115,7 @@ impl Requirements {
             return;
         }
         let of = format!("interval {}", report.index.unwrap_or(0));
-        let values = || report.measures.values();
+        let values = || seen(report);
         self.each(|scope| *scope == Scope::Interval, Some(&of), values, &report.metrics);
     }
 
@@ -146,7 +146,7 @@ impl Requirements {
 
     /// Judges the whole, and makes of every verdict what it is worth if frames are missing.
     pub(in crate::command) fn total(&mut self, total: &Report, is_missing: bool) {
-        let values = || total.measures.values();
+        let values = || seen(total);
         if total.intervals > 0 {
             self.each(|scope| *scope == Scope::Whole, None, values, &total.metrics);
         }
@@ -160,6 +160,13 @@ impl Requirements {
         let of = |wanted| self.judged.iter().any(|judged| judged.verdict() == wanted);
         [Verdict::Fail, Verdict::Undecided, Verdict::Pass].into_iter().find(|verdict| of(*verdict))
     }
+}
+
+/// Values of what the tap can see.
+fn seen(report: &Report) -> Values {
+    let mut values = report.measures.values();
+    values.retain(|(name, _)| !report.measures.is_unseen(name));
+    values
 }
 
 /// The values of both sides of a connection together.
@@ -208,7 +215,7 @@ fn judge(wanted: &Wanted, values: &Values, metrics: &[Metric]) -> Option<Finding
         found: None,
         interval: None,
         verdict: Verdict::Undecided,
-        because: "it would be a quotient by nothing",
+        because: "a quotient by nothing, or of a layer that the tap cannot see",
     };
     match &wanted.subject {
         Subject::Share(events, trials) => {

@@ -1,8 +1,9 @@
 //! A tap, and its next frame: a capture, a port, or a capture that comes in while it is made.
 
 use super::super::file;
-use super::super::live_port::{LAG, Port, open_with};
+use super::super::live_port::{Port, open_with};
 use crate::exit::Failure;
+use crate::listener::LAG;
 use crate::listener::{Listener, Times};
 use crate::output::Output;
 use crate::pipe::Pipe;
