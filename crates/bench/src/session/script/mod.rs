@@ -345,6 +345,7 @@ to = "s-2"
 service = "datagram"
 pattern = { kind = "cyclic", period = "50 ms" }
 size = "100 B"
+start = "together"
 "#;
 
     /// An Agree, an Alive each 200 ms for 2.6 s, and final Counts of this many messages; no report.
