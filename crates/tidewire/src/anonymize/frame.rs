@@ -6,7 +6,7 @@
 //! alone. Of TCP those are the headers of TCP, of class 4 without segments those of TPDUs, with
 //! selectors mapped and other parameters that may hold a user's octets cleared.
 
-use super::Key;
+use super::{Key, tcp_options};
 use wire::addr::Sap;
 use wire::checksum::Fletcher;
 use wire::dissect::{Link, levels};
@@ -271,6 +271,11 @@ impl Frame<'_> {
         let behind = offset + pdu.header_octets();
         let Some(header) = self.octets.get_mut(offset..behind) else { return };
         adjust(header, TCP_CHECKSUM, before, Some(after));
+        let Some(options) = header.get_mut(tcp::HEADER_OCTETS..) else { return };
+        let as_sent = options.to_vec();
+        tcp_options::clear(options);
+        let cleared = options.to_vec();
+        adjust(header, TCP_CHECKSUM, &as_sent, Some(&cleared));
         self.kept_octets = behind;
     }
 }
@@ -400,6 +405,21 @@ mod tests {
         let mut wrong = segment();
         wrong[10] ^= 1;
         assert_ne!(sum(&[&renamed(link, &wrong).octets[..20]]), 0);
+    }
+
+    #[test]
+    fn an_address_in_a_tcp_option_goes_and_the_checksum_stays_right() {
+        // ADD_ADDR of Multipath TCP (RFC 8684): 192.0.2.7.
+        let mut packet = segment();
+        packet[2..4].copy_from_slice(&52_u16.to_be_bytes());
+        packet[32] = 0x70;
+        packet.splice(40..40, [30, 8, 0x30, 1, 192, 0, 2, 7]);
+        packet[36..38].fill(0);
+        let tcp = sum(&[&packet[12..20], &[0, 6, 0, 32], &packet[20..]]).to_be_bytes();
+        packet[36..38].copy_from_slice(&tcp);
+        let Renamed { octets: new, kept } = renamed(Link::Other(101), &packet);
+        assert_eq!((kept.len(), &kept[40..]), (48, &[1; 8][..]));
+        assert_eq!(sum(&[&new[12..20], &[0, 6, 0, 32], &new[20..]]), 0);
     }
 
     #[test]

@@ -13,6 +13,7 @@
 mod frame;
 #[cfg(test)]
 mod hostile;
+mod tcp_options;
 
 pub(crate) use frame::{Renamed, rename};
 
