@@ -79,9 +79,10 @@ fn the_log_of_a_relay_the_meters_on_both_sides_and_the_stations_agree() {
     assert_eq!(there["frames"], dt_sent, "every DT took the path");
     assert_eq!(dt_received, dt_sent - lost + copied);
     assert_eq!(again, dt_sent - 2_000, "the sender sent 2,000 TSDUs of one DT each");
-    assert_eq!(served["transport"]["received"]["dt"], dt_received);
-    // A copy that comes after the connection's end is none of the receiver's business: its own count of
-    // duplicates may be lower.
+    // A copy can come after the session's end, when the station takes no load: of all others it counts
+    // each, since the session ends once all are acknowledged.
+    let taken = served["transport"]["received"]["dt"].as_u64().unwrap();
+    assert!((dt_received - copied..=dt_received).contains(&taken), "{taken} of {dt_received}");
     assert_eq!(seen_twice, dt_received - 2_000);
     println!("seen: {dt_sent} DTs sent, {lost} lost, {copied} copied, {again} sent again");
 }
