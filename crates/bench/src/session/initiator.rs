@@ -427,7 +427,7 @@ fn most_kept(counts: Counts) -> u32 {
     u32::try_from(arrived).unwrap_or(u32::MAX).min(KEPT as u32)
 }
 
-/// How long so many arrivals may take to be read: twice what the limits make of it, and some patience.
+/// Longest time to read a number of arrivals: twice that at the agreed limits, and a reserve.
 fn reading_time(arrivals: u32, limits: Limits) -> Duration {
     let pages = u64::from(arrivals).div_ceil(ON_A_PAGE as u64);
     let seconds = |count: u64, rate: u64| count as f64 / rate.max(1) as f64;

@@ -73,7 +73,7 @@ impl Tally {
         }
     }
 
-    /// Counts a record of a session of so many flows; whether its flow is one of them.
+    /// Counts a record; `false` where its flow is not one of the session's.
     fn record(&mut self, record: &Record, flows: u16) -> bool {
         let is_agreed = record.flow.0 < flows;
         match record.event {

@@ -198,8 +198,8 @@ impl Direction {
         self.has_acknowledged.then_some(self.acknowledged)
     }
 
-    /// Takes notice that its receiver acknowledged octets in a segment with so many octets of its own; how many
-    /// nanoseconds after they passed and what that is, where it is measured.
+    /// Handles an acknowledgement by the receiver, whose segment may carry data of its own. Returns the time since
+    /// the octets passed, and whether it is a round trip or a delayed ACK; none if it is not measured.
     #[inline]
     pub(super) fn is_acknowledged(
         &mut self,

@@ -186,7 +186,7 @@ impl Replies {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Found {
     Nothing,
-    /// A reply, so many nanoseconds after its request.
+    /// A reply, and its delay after the request in nanoseconds.
     Reply(u64),
     /// A reply that pairs with no single request.
     Ambiguous,
@@ -285,7 +285,7 @@ impl Connection {
         }
     }
 
-    /// Notes a reply, so many nanoseconds after its request; none where that cannot be told.
+    /// Counts a reply and its delay after the request in nanoseconds; none if the pair is ambiguous.
     #[inline(always)]
     fn reply(&mut self, side: Side, nanos: Option<u64>) -> Found {
         let Some(nanos) = nanos else { return self.ambiguous(side) };

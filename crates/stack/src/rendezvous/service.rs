@@ -1,4 +1,4 @@
-//! What a user of the rendezvous asks for and is told, and how a station behaves in it.
+//! Requests and indications of the control session, and the parameters of a station in it.
 
 use core::time::Duration;
 use wire::addr::Mac;
@@ -11,7 +11,7 @@ use wire::rendezvous::{Counts, Hello, Limits, Refusal, Role, Text};
 pub struct Params {
     /// From one Hello or Stop to its repetition.
     pub repeat: Duration,
-    /// How often a Hello is sent before nobody is taken to be there.
+    /// Number of Hellos sent before the peer is considered absent.
     pub hello_transmissions: u32,
     /// How often a Stop is sent before the peer is taken for gone; it may be collecting its counts.
     pub stop_transmissions: u32,
@@ -84,16 +84,16 @@ pub enum Request {
     Open(Call),
     /// The session's end. The user sends no load from now on.
     Stop,
-    /// The peer is told what was counted so far.
+    /// Reports the counts so far to the peer.
     Counts(Counts),
-    /// The peer is told what was counted in all: the answer to [`Indication::StopAsked`], and
+    /// Reports the final counts to the peer: the answer to [`Indication::StopAsked`], and
     /// ignored where that was not said.
     Final(Counts),
     /// The session is over and everything that was wanted of it was read: the peer may forget it.
     Done,
 }
 
-/// What a user is told.
+/// Indications to the user.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Indication {
     /// At the responder: an initiator was agreed with. Load may come in; none may be sent yet.
@@ -116,7 +116,7 @@ pub enum Indication {
     },
     /// At the initiator: the responder does not take part.
     Refused(Refusal),
-    /// At the initiator: nobody answered.
+    /// At the initiator: no answer arrived.
     NoAnswer,
     /// The peer wants to end: send no more load, then say [`Request::Final`].
     StopAsked,
@@ -130,12 +130,12 @@ pub enum Indication {
     Idle,
 }
 
-/// What watchers are told.
+/// Notes for observers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Note {
     /// A Hello or Stop was sent again.
     Repeated,
-    /// Somebody was turned down.
+    /// A caller was refused.
     TurnedDown(Mac, Refusal),
     /// A PDU came in that belongs to no session here.
     Stray(Mac),

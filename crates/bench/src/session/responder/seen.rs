@@ -1,4 +1,4 @@
-//! Messages of a session that have come, so that a duplicate is told from a first arrival.
+//! Messages of a session that have arrived: distinguishes duplicates from first arrivals.
 
 use stack::load::FlowId;
 use std::collections::BTreeMap;

@@ -13,7 +13,7 @@ use wire::time::Instant;
 /// Whose a connection is.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum User {
-    /// Nobody's yet: its CR has not come.
+    /// Not assigned yet: its CR has not arrived.
     Unknown,
     /// The rendezvous', with this station.
     Rendezvous(Mac),
@@ -36,7 +36,7 @@ pub(super) struct Attached {
 }
 
 impl Attached {
-    /// Whether the connection takes a TSDU of so many octets.
+    /// Whether the connection has room for a TSDU of this length.
     pub(super) fn takes(&self, octets: usize) -> bool {
         self.connection.is_idle() || octets <= self.connection.room()
     }
