@@ -205,9 +205,13 @@ fn spread(flow: &FlowReport) -> String {
     let mean = flow.quantity("delay.mean");
     let longest = flow.quantity("delay.max").and_then(|found| found.values.max());
     let (Some(mean), Some(longest)) = (mean, longest) else { return "n/a".to_owned() };
-    let n = mean.n;
-    let longest = quantity::span(longest as u64);
-    format!("{} ({}, n = {n}), max {longest}", quantity::mean(mean), quantity::level(LEVEL))
+    let (n, longest) = (mean.n, quantity::span(longest as u64));
+    // Copies of one run count as one.
+    let sureness = match mean.half_width {
+        Some(_) => format!("{}, n = {n}", quantity::level(LEVEL)),
+        None => "one run: no interval".to_owned(),
+    };
+    format!("{} ({sureness}), max {longest}", quantity::mean(mean))
 }
 
 fn verdict(steps: &[bool], output: &Output) -> anyhow::Result<Exit> {
