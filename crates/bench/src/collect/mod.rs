@@ -308,7 +308,7 @@ impl Gathering {
         at: Instant,
         sequence: u32,
         planned: Instant,
-        sent: Instant,
+        sent: Option<Instant>,
         octets: usize,
     ) {
         if !self.arrived.take(sequence) {
@@ -324,7 +324,9 @@ impl Gathering {
         if !self.watched.is_answered {
             self.batches.add(nanos(delay) as f64);
         }
-        self.delay_from_sent.record(at.since(sent));
+        if let Some(sent) = sent {
+            self.delay_from_sent.record(at.since(sent));
+        }
         let is_late = self.watched.deadline.is_some_and(|most| delay > most);
         self.late += u64::from(is_late && !self.watched.is_answered);
     }

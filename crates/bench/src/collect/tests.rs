@@ -30,11 +30,11 @@ fn sent(sequence: u32, planned: u64) -> Event {
 }
 
 fn delivered(sequence: u32, planned: u64, sent: u64) -> Event {
-    Event::Delivered { sequence, planned: at(planned), sent: at(sent), octets: 100 }
+    Event::Delivered { sequence, planned: at(planned), sent: Some(at(sent)), octets: 100 }
 }
 
 fn answered(sequence: u32, planned: u64) -> Event {
-    Event::Answered { sequence, planned: at(planned), sent: at(planned), octets: 50 }
+    Event::Answered { sequence, planned: at(planned), sent: Some(at(planned)), octets: 50 }
 }
 
 fn only(collector: Collector) -> FlowSample {

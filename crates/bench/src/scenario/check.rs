@@ -13,7 +13,7 @@ use super::{
 use core::ops::Range;
 use sim::medium::{csma_cd, plca, switched, token_bus, token_ring};
 use stack::llc::type3;
-use stack::load::STAMP_OCTETS;
+use stack::load::LEAST_OCTETS;
 use stack::profile::{Framing, MESSAGE_FLOWS};
 use std::collections::BTreeSet;
 use toml::de::DeValue;
@@ -287,7 +287,7 @@ impl Checker<'_, '_> {
     }
 
     fn message_size(&mut self, path: &str, size: Size, service: Service, most: u64) {
-        let least = STAMP_OCTETS as u64;
+        let least = LEAST_OCTETS as u64;
         let most = match service {
             Service::Class4 => most,
             Service::Datagram | Service::Message => self.scenario.medium.most_lsdu_octets(),
@@ -531,7 +531,7 @@ impl Checker<'_, '_> {
     }
 
     fn background(&mut self, background: &Background) {
-        let least = STAMP_OCTETS as u64 + LLC_OCTETS;
+        let least = LEAST_OCTETS as u64 + LLC_OCTETS;
         let most = self.scenario.medium.most_data_octets();
         if !(least..=most).contains(&background.size.0) {
             let message = format!("a packet has from {least} to {most} B");

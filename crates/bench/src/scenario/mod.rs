@@ -335,7 +335,7 @@ pub struct Flow {
     pub service: Service,
     /// When they are due.
     pub pattern: Pattern,
-    /// Octets of each message as its user hands it over (TSDU or LSDU): at least 20.
+    /// Octets of each message as its user hands it over (TSDU or LSDU): at least 16.
     pub size: Size,
     /// How many; for as long as the run lasts if not given.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -16,7 +16,7 @@ use crate::sample::{Distribution, Sample};
 use crate::scenario::{self, Point};
 use core::time::Duration;
 
-/// The smallest message: what its stamp takes.
+/// Octets of the smallest message: a whole stamp, with its lag.
 pub const LEAST: usize = 20;
 /// User data of a TPDU of 1,024 octets, as the paper's transport cut it.
 pub const INFORMATION: usize = 962;

@@ -232,3 +232,38 @@ fn the_ship_runs_on_every_medium_and_every_order_is_acknowledged() {
     let error = scenario::load_with(ship.text, "ship.toml", &[short("3 s"), route]).unwrap_err();
     assert!(error.to_string().contains("with CRC has at most 1495 B"), "{error}");
 }
+
+/// What becomes of ten messages of 16 octets: user octets that arrived, answers, and delays from due time
+/// and from handing over.
+fn of_sixteen_octets(service: &str, pattern: &str) -> (u64, u64, u64, u64) {
+    let text = format!(
+        "version = 1\ntitle = \"short\"\nreplications = 1\nstop = {{ after = \"1 s\" }}\n\
+         medium = {BUS}\nstations = {{ count = 2, prefix = \"s\" }}\n[[flow]]\nname = \"order\"\n\
+         from = \"s-1\"\nto = \"s-2\"\nservice = \"{service}\"\nsize = \"16 B\"\n\
+         pattern = {{ {pattern} }}\n"
+    );
+    let sample = predicted(&load(&text).unwrap());
+    let flow = &sample.flows[0];
+    assert_eq!((flow.sent, flow.damaged, flow.lost), (10, 0, 0), "{service}: {pattern}");
+    (flow.delivered_octets, flow.answered, flow.delay.count, flow.delay_from_sent.count)
+}
+
+#[test]
+fn messages_of_sixteen_octets_pass_over_every_service() {
+    let bulk = "kind = \"bulk\", total = \"160 B\"";
+    let cyclic = "kind = \"cyclic\", period = \"100 ms\"";
+    let request = "kind = \"constant-rate-request\", period = \"100 ms\", reply = \"16 B\"";
+    // Ten messages of 16 octets, which have no room for the time of handing over.
+    for (service, pattern, answers) in [
+        ("class-4", bulk, 0),
+        ("class-4", cyclic, 0),
+        ("class-4", request, 10),
+        ("datagram", bulk, 0),
+        ("datagram", cyclic, 0),
+        ("message", cyclic, 0),
+    ] {
+        assert_eq!(of_sixteen_octets(service, pattern), (160, answers, 10, 0));
+    }
+    let text = text(BUS, "size = \"15 B\"", "");
+    assert!(load(&text).unwrap_err().contains("a message has at least 16 B"));
+}

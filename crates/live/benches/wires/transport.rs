@@ -182,7 +182,10 @@ fn run(
             let ran = Runner::new().run(&mut host, &mut sending, Instant::MAX, &stop, |host, _| {
                 while let Some(record) = host.record() {
                     if let Event::Answered { sent, .. } = record.event {
-                        answers.push((record.at - sent).as_nanos() as u64);
+                        answers.push(
+                            (record.at - sent.expect("the messages are long enough")).as_nanos()
+                                as u64,
+                        );
                     }
                 }
                 if host.is_done() { Control::Stop } else { Control::Continue }

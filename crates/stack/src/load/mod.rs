@@ -10,7 +10,7 @@ mod stamp;
 
 pub use sender::{Sender, Stage};
 pub use sink::{Outcome, Sink};
-pub use stamp::{STAMP_OCTETS, Stamp, StampKind};
+pub use stamp::{LEAST_OCTETS, Stamp, StampKind};
 
 use crate::messaging::Priority;
 use core::time::Duration;
@@ -88,7 +88,7 @@ pub struct Flow {
     pub service: Service,
     /// When its messages are due.
     pub pattern: Pattern,
-    /// Octets of each message (TSDU or LSDU), stamp included: at least [`STAMP_OCTETS`].
+    /// Octets of each message (TSDU or LSDU), stamp included: at least [`LEAST_OCTETS`].
     pub size_octets: usize,
     /// How many messages; for ever without one.
     pub messages: Option<u64>,
@@ -161,8 +161,8 @@ pub enum Event {
         sequence: u32,
         /// When it had been due at the sender, on the sender's clock.
         planned: Instant,
-        /// When it was handed to the sender's service, on the sender's clock.
-        sent: Instant,
+        /// When it was handed to the sender's service, on the sender's clock, where its stamp has that.
+        sent: Option<Instant>,
         /// Its octets.
         octets: usize,
     },
@@ -172,8 +172,8 @@ pub enum Event {
         sequence: u32,
         /// When that request had been due.
         planned: Instant,
-        /// When it was handed to the service.
-        sent: Instant,
+        /// When it was handed to the service, where the stamps of request and reply have that.
+        sent: Option<Instant>,
         /// Octets of the reply.
         octets: usize,
     },

@@ -1,7 +1,7 @@
 //! The user at the sending end of a flow: knows what is due, not how it travels.
 
 use super::{
-    Absence, Event, Flow, FlowId, Pattern, Record, STAMP_OCTETS, Service, Stamp, StampKind, content,
+    Absence, Event, Flow, FlowId, LEAST_OCTETS, Pattern, Record, Service, Stamp, StampKind, content,
 };
 use crate::machine::Deadline;
 use bytes::Bytes;
@@ -229,7 +229,7 @@ impl Sender {
         let planned = if self.flow.pattern == Pattern::Bulk { now } else { planned };
         let event = Event::Sent { sequence, planned };
         records.push_back(Record { at: now, flow: self.flow.id, event });
-        Some(Stamp { flow: self.flow.id, kind, sequence, planned, lag: now.since(planned) })
+        Some(Stamp { flow: self.flow.id, kind, sequence, planned, lag: Some(now.since(planned)) })
     }
 
     /// The oldest waiting message in one piece, to be a TSDU; handed to the service `now`.
@@ -268,18 +268,20 @@ impl Sender {
 
 /// A message of `octets` in one piece.
 pub(super) fn tsdu(stamp: &Stamp, octets: usize) -> Bytes {
-    let mut message = Vec::with_capacity(octets.max(STAMP_OCTETS));
-    message.extend_from_slice(&stamp.encode());
-    content::append(&mut message, stamp.sequence, STAMP_OCTETS, octets);
+    let mut message = Vec::with_capacity(octets.max(LEAST_OCTETS));
+    let head = stamp.encode(octets);
+    message.extend_from_slice(&head);
+    content::append(&mut message, stamp.sequence, head.len(), octets);
     Bytes::from(message)
 }
 
 /// A message of `octets` whose content nobody copies.
 pub(super) fn lsdu(stamp: &Stamp, octets: usize) -> Packet {
-    match content::shared(stamp.sequence, STAMP_OCTETS, octets) {
+    let head = stamp.encode(octets);
+    match content::shared(stamp.sequence, head.len(), octets) {
         Some(shared) => {
             let mut packet = Packet::new(shared);
-            packet.prepend(&stamp.encode());
+            packet.prepend(&head);
             packet
         }
         None => Packet::new(tsdu(stamp, octets)),

@@ -1,7 +1,8 @@
 //! The user at the receiving end: checks every message octet by octet and answers requests.
 
 use super::sender::{lsdu, tsdu};
-use super::{STAMP_OCTETS, Stamp, StampKind, content};
+use super::stamp::{STAMP_OCTETS, stamp_octets};
+use super::{LEAST_OCTETS, Stamp, StampKind, content};
 use bytes::Bytes;
 use wire::packet::Packet;
 
@@ -47,13 +48,24 @@ impl Sink {
             return None;
         }
         let whole = core::mem::take(self);
-        Some(match Stamp::decode(&whole.stamp) {
-            Some(stamp) if !whole.damaged && whole.octets >= STAMP_OCTETS => {
-                Outcome::Whole { stamp, octets: whole.octets }
+        Some(whole.judge())
+    }
+
+    /// Outcome of a message of which the last piece is in.
+    fn judge(&self) -> Outcome {
+        let head = &self.stamp[..self.octets.min(STAMP_OCTETS)];
+        if head.len() < LEAST_OCTETS {
+            return Outcome::Damaged { reason: "no stamp" };
+        }
+        let (stamp, content) = head.split_at(stamp_octets(self.octets));
+        match Stamp::decode(stamp) {
+            Some(found)
+                if !self.damaged && content::matches(found.sequence, stamp.len(), content) =>
+            {
+                Outcome::Whole { stamp: found, octets: self.octets }
             }
-            _ if whole.octets < STAMP_OCTETS => Outcome::Damaged { reason: "no stamp" },
             _ => Outcome::Damaged { reason: "content differs" },
-        })
+        }
     }
 
     /// A message that came in one packet.
@@ -104,7 +116,7 @@ mod tests {
 
     fn stamp(sequence: u32, kind: StampKind) -> Stamp {
         let planned = Instant::from_nanos(5);
-        Stamp { flow: FlowId(1), kind, sequence, planned, lag: Duration::from_nanos(2) }
+        Stamp { flow: FlowId(1), kind, sequence, planned, lag: Some(Duration::from_nanos(2)) }
     }
 
     #[test]
@@ -123,6 +135,32 @@ mod tests {
         }
         let packet = lsdu(&sent, 900);
         assert_eq!(Sink::whole(&packet), Outcome::Whole { stamp: sent, octets: 900 });
+    }
+
+    #[test]
+    fn a_message_of_sixteen_octets_is_whole_and_has_no_lag() {
+        let sent = stamp(9, StampKind::Message);
+        for octets in 16..24 {
+            let message = tsdu(&sent, octets);
+            assert_eq!(message.len(), octets);
+            let lag = sent.lag.filter(|_| octets >= 20);
+            for cut in 1..octets {
+                let mut sink = Sink::default();
+                assert_eq!(sink.take(&message[..cut], false), None);
+                let whole = Outcome::Whole { stamp: Stamp { lag, ..sent }, octets };
+                assert_eq!(sink.take(&message[cut..], true), Some(whole), "{octets} {cut}");
+            }
+            let mut damaged = message.to_vec();
+            damaged[octets - 1] ^= 1;
+            let is_content = octets != 16 && octets != 20;
+            let reason = Outcome::Damaged { reason: "content differs" };
+            assert_eq!(Sink::default().take(&damaged, true) == Some(reason), is_content);
+        }
+        let short = &tsdu(&sent, 16)[..15];
+        assert_eq!(
+            Sink::default().take(short, true),
+            Some(Outcome::Damaged { reason: "no stamp" })
+        );
     }
 
     #[test]

@@ -1,11 +1,25 @@
-//! What every message begins with, so that its receiver knows which one it is and how old.
+//! Stamp at the head of every message: flow, sequence number, and the time when the message was due.
+//!
+//! ```text
+//!   octet 0  flow 2   kind 2   sequence 4   planned 8      every message
+//!   octet 16 lag 4                                         messages of 20 octets and more
+//! ```
+//!
+//! All fields are big-endian. The kind is 0 for a message, FFFF for a reply, and otherwise the octets of
+//! the reply that a request asks for. A lag of FFFFFFFF is not known.
 
 use super::FlowId;
+use arrayvec::ArrayVec;
 use core::time::Duration;
 use wire::time::{Instant, nanos};
 
-/// Octets of a stamp: the shortest message there is.
-pub const STAMP_OCTETS: usize = 20;
+/// Octets of the shortest message: a stamp without lag.
+pub const LEAST_OCTETS: usize = 16;
+/// Octets of a stamp with lag, which every message has that is as long.
+pub(super) const STAMP_OCTETS: usize = 20;
+
+/// Lag field of a stamp whose lag is not known.
+const NO_LAG: u32 = u32::MAX;
 
 /// Whether a message wants an answer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -21,9 +35,7 @@ pub enum StampKind {
     Reply,
 }
 
-/// The first octets of a message: flow 2, kind 2, sequence 4, planned 8, lag 4, all big-endian.
-///
-/// The kind field is 0 for a message, FFFF for a reply, and else the octets of the reply wanted.
+/// First octets of a message.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Stamp {
     /// The flow it belongs to.
@@ -34,26 +46,27 @@ pub struct Stamp {
     pub sequence: u32,
     /// When it had been due, on the sender's clock.
     pub planned: Instant,
-    /// How much later it was handed to the service; saturates at 4.29 s.
-    pub lag: Duration,
+    /// Time from then until it was handed to the service; `None` where the message has no room for it
+    /// or it is 4.29 s or more.
+    pub lag: Option<Duration>,
 }
 
 impl Stamp {
-    /// When it was handed to the service, on the sender's clock.
+    /// Time when it was handed to the service, on the sender's clock, where its lag is known.
     #[must_use]
-    pub fn sent(&self) -> Instant {
-        self.planned + self.lag
+    pub fn sent(&self) -> Option<Instant> {
+        self.lag.map(|lag| self.planned + lag)
     }
 
-    /// As octets.
+    /// First octets of a message of this length.
     #[must_use]
-    pub fn encode(&self) -> [u8; STAMP_OCTETS] {
+    pub fn encode(&self, message_octets: usize) -> ArrayVec<u8, STAMP_OCTETS> {
         let kind = match self.kind {
             StampKind::Message => 0,
-            StampKind::Request { reply_octets } => reply_octets.clamp(STAMP_OCTETS as u16, 0xFFFE),
+            StampKind::Request { reply_octets } => reply_octets.clamp(LEAST_OCTETS as u16, 0xFFFE),
             StampKind::Reply => 0xFFFF,
         };
-        let lag = u32::try_from(nanos(self.lag)).unwrap_or(u32::MAX);
+        let lag = self.lag.and_then(|lag| u32::try_from(nanos(lag)).ok()).unwrap_or(NO_LAG);
         let first = u64::from(self.flow.0) << 48 | u64::from(kind) << 32 | u64::from(self.sequence);
         let mut octets = [0; STAMP_OCTETS];
         let (head, planned_and_lag) = octets.split_at_mut(8);
@@ -61,17 +74,19 @@ impl Stamp {
         let (planned, last) = planned_and_lag.split_at_mut(8);
         planned.copy_from_slice(&self.planned.as_nanos().to_be_bytes());
         last.copy_from_slice(&lag.to_be_bytes());
-        octets
+        let mut stamp = ArrayVec::from(octets);
+        stamp.truncate(stamp_octets(message_octets));
+        stamp
     }
 
-    /// From the first octets of a message; `None` where there are too few.
+    /// Stamp of a message, from its first 20 octets or all it has; `None` where it is too short.
     #[must_use]
     pub fn decode(octets: &[u8]) -> Option<Self> {
         let (flow, rest) = octets.split_first_chunk::<2>()?;
         let (kind, rest) = rest.split_first_chunk::<2>()?;
         let (sequence, rest) = rest.split_first_chunk::<4>()?;
         let (planned, rest) = rest.split_first_chunk::<8>()?;
-        let lag = rest.first_chunk::<4>()?;
+        let lag = rest.first_chunk::<4>().map_or(NO_LAG, |lag| u32::from_be_bytes(*lag));
         Some(Self {
             flow: FlowId(u16::from_be_bytes(*flow)),
             kind: match u16::from_be_bytes(*kind) {
@@ -81,28 +96,51 @@ impl Stamp {
             },
             sequence: u32::from_be_bytes(*sequence),
             planned: Instant::from_nanos(u64::from_be_bytes(*planned)),
-            lag: Duration::from_nanos(u64::from(u32::from_be_bytes(*lag))),
+            lag: (lag != NO_LAG).then(|| Duration::from_nanos(u64::from(lag))),
         })
     }
+}
+
+/// Octets of the stamp of a message of this length.
+pub(super) const fn stamp_octets(message_octets: usize) -> usize {
+    if message_octets < STAMP_OCTETS { LEAST_OCTETS } else { STAMP_OCTETS }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn stamp(kind: StampKind) -> Stamp {
+        Stamp {
+            flow: FlowId(7),
+            kind,
+            sequence: 0x0102_0304,
+            planned: Instant::from_nanos(1 << 60),
+            lag: Some(Duration::from_nanos(1_500)),
+        }
+    }
+
     #[test]
     fn a_stamp_reads_as_it_was_written() {
         for kind in [StampKind::Message, StampKind::Request { reply_octets: 200 }, StampKind::Reply]
         {
-            let stamp = Stamp {
-                flow: FlowId(7),
-                kind,
-                sequence: 0x0102_0304,
-                planned: Instant::from_nanos(1 << 60),
-                lag: Duration::from_nanos(1_500),
-            };
-            assert_eq!(Stamp::decode(&stamp.encode()), Some(stamp));
+            let stamp = stamp(kind);
+            assert_eq!(Stamp::decode(&stamp.encode(STAMP_OCTETS)), Some(stamp));
+            let short = stamp.encode(STAMP_OCTETS - 1);
+            assert_eq!(short.len(), LEAST_OCTETS);
+            assert_eq!(Stamp::decode(&short), Some(Stamp { lag: None, ..stamp }));
         }
-        assert_eq!(Stamp::decode(&[0; STAMP_OCTETS - 1]), None);
+        assert_eq!(Stamp::decode(&[0; LEAST_OCTETS - 1]), None);
+    }
+
+    #[test]
+    fn a_lag_too_long_for_its_field_is_not_known() {
+        // The field has 32 bits of nanoseconds, and all ones are no lag.
+        for (lag, read) in [(0xFFFF_FFFE, true), (0xFFFF_FFFF, false), (0x1_0000_0000, false)] {
+            let lag = Some(Duration::from_nanos(lag));
+            let stamp = Stamp { lag, ..stamp(StampKind::Message) };
+            let decoded = Stamp::decode(&stamp.encode(100)).and_then(|stamp| stamp.lag);
+            assert_eq!(decoded, lag.filter(|_| read));
+        }
     }
 }

@@ -20,6 +20,9 @@ const PAGE: u8 = 8;
 /// Arrivals of a page: 23 + 40 x 34 octets fit into any 802.3 frame.
 pub const ON_A_PAGE: usize = 40;
 
+/// Time that is not known.
+const NOT_KNOWN: Instant = Instant::from_nanos(u64::MAX);
+
 /// A message that arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Arrival {
@@ -31,8 +34,8 @@ pub struct Arrival {
     pub octets: u32,
     /// When it had been due, on the sender's clock.
     pub planned: Instant,
-    /// When it was handed over, on the sender's clock.
-    pub sent: Instant,
+    /// When it was handed over, on the sender's clock, where that is known; all ones otherwise.
+    pub sent: Option<Instant>,
     /// When it arrived, on the receiver's clock.
     pub at: Instant,
 }
@@ -108,7 +111,8 @@ impl Pdu {
                     out.put_u16(arrival.flow);
                     out.put_u32(arrival.sequence);
                     out.put_u32(arrival.octets);
-                    for instant in [arrival.planned, arrival.sent, arrival.at] {
+                    let sent = arrival.sent.unwrap_or(NOT_KNOWN);
+                    for instant in [arrival.planned, sent, arrival.at] {
                         out.put_u64(instant.as_nanos());
                     }
                 }
@@ -129,7 +133,7 @@ fn page(reader: &mut Reader<'_>) -> Result<Page, Malformed> {
             sequence: reader.u32("sequence")?,
             octets: reader.u32("octets")?,
             planned: instant(reader)?,
-            sent: instant(reader)?,
+            sent: Some(instant(reader)?).filter(|sent| *sent != NOT_KNOWN),
             at: instant(reader)?,
         };
         page.arrivals.try_push(arrival).map_err(|_| complaint)?;
@@ -151,7 +155,7 @@ mod tests {
             sequence: number as u32,
             octets: 100,
             planned: Instant::from_nanos(number),
-            sent: Instant::from_nanos(number + 1),
+            sent: (!number.is_multiple_of(3)).then(|| Instant::from_nanos(number + 1)),
             at: Instant::from_nanos(u64::MAX),
         }
     }

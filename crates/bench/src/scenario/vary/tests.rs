@@ -103,12 +103,12 @@ error: unknown station "s-3"
 fn several_problems_are_found_at_once() {
     check(
         "size = \"200 B\"",
-        "size = \"19 B\"\ndeadline = \"0 s\"\nmessages = 0\nstart = \"10 s\"",
+        "size = \"15 B\"\ndeadline = \"0 s\"\nmessages = 0\nstart = \"10 s\"",
         r#"
-error: a message has at least 20 B
+error: a message has at least 16 B
   --> my.toml:13:8
    |
-13 | size = "19 B"
+13 | size = "15 B"
    |        ^^^^^^
    |
    = help: each begins with a stamp that tells which it is

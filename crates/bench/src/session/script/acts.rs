@@ -4,7 +4,7 @@ use super::{HEADERS, HERE, PEER, control, lsdu};
 use crate::session::report::KEPT;
 use core::time::Duration;
 use stack::clnp;
-use stack::load::{Flow, FlowId, Pattern, STAMP_OCTETS, Service, Stamp, StampKind};
+use stack::load::{Flow, FlowId, LEAST_OCTETS, Pattern, Service, Stamp, StampKind};
 use stack::profile::{Framing, Host, HostParams};
 use stack::station::{Frame, Station as _, Transmission};
 use stack::tp4;
@@ -170,7 +170,7 @@ impl<'a> Peer<'a> {
                 1 => Pattern::MaximumRateRequest { reply_octets: usize::from(size) * 250 + 20 },
                 _ => Pattern::Cyclic { period: Duration::from_millis(1) },
             },
-            size_octets: STAMP_OCTETS + usize::from(size) * 4,
+            size_octets: LEAST_OCTETS + usize::from(size) * 4,
             messages: Some(64),
             start: now,
             seed: 1,
@@ -191,13 +191,14 @@ impl<'a> Peer<'a> {
             },
             sequence: self.word(),
             planned: Instant::from_nanos(u64::from(self.word())),
-            lag: Duration::ZERO,
+            lag: Some(Duration::ZERO),
         };
-        let room = DATAGRAM_OCTETS - STAMP_OCTETS;
+        let head = stamp.encode(DATAGRAM_OCTETS);
+        let room = DATAGRAM_OCTETS - head.len();
         // Half of them are stamps alone, which are whole; content of one octet seldom is.
         let length = if octets % 2 == 0 { 0 } else { usize::from(octets) * 6 };
         let content = vec![octets; length.min(room)];
-        Some(lsdu(self.source, SAPS[1], &[&stamp.encode()[..], &content].concat()))
+        Some(lsdu(self.source, SAPS[1], &[&head[..], &content].concat()))
     }
 
     fn control_pdu(&mut self) -> Option<Frame> {
@@ -226,7 +227,7 @@ impl<'a> Peer<'a> {
             sequence: number as u32 * u32::from(way | 1),
             octets: 100,
             planned: Instant::from_nanos(1_100_000_000),
-            sent: Instant::from_nanos(1_100_000_000),
+            sent: (number % 2 == 0).then(|| Instant::from_nanos(1_100_000_000)),
             at: Instant::from_nanos(1_200_000_000 + number as u64),
         });
         let arrivals = arrivals.collect();
