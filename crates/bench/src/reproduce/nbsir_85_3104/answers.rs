@@ -40,7 +40,10 @@ pub(super) const SOURCES: [(&str, Source); 43] = [
     ("channel", |_| Ok(Found::exact(settings().channel.bits_per_second() as f64 / 1e6))),
     ("gap", |_| Ok(Found::exact(gap_seconds() * 1e6))),
     ("gap-share", |l| quotient(l, |m| (m("lpdus") * gap_seconds(), 7_200.0))),
-    ("formula general", |l| quotient_of(l, "C_E", |m| m("tsdu_octets") / m("lpdu_octets"))),
+    // U_i are the octets of user messages, one that is never finished included.
+    ("formula general", |l| {
+        quotient_of(l, "C_E", |m| m("tpdu_information_octets") / m("lpdu_octets"))
+    }),
     ("formula product", |l| {
         let factors = ["E_L", "E_N", "E_T"].map(|symbol| metric(l, symbol, TOTAL));
         let product = factors.into_iter().product::<Result<f64, _>>()?;

@@ -271,6 +271,8 @@ struct Writer<'a> {
     records: Shared,
     /// DTs that end no TSDU, of those of the caller that another follows.
     parts: Shared,
+    /// Connections that are written before the one whose last TSDU is never finished; none without such a TSDU.
+    until_unfinished: Option<usize>,
     /// AKs that carry a subsequence number and a flow control confirmation.
     confirmations: Shared,
     /// Octets of TSAP-IDs beyond the least.
@@ -287,6 +289,7 @@ impl<'a> Writer<'a> {
             repeated: none,
             records: none,
             parts: none,
+            until_unfinished: None,
             confirmations: none,
             identifiers: none,
         }
@@ -298,10 +301,14 @@ impl<'a> Writer<'a> {
         let sum = |count: fn(&Transfers) -> u64| plan.iter().map(count).sum::<u64>();
         let [there, back] = [sum(|t| t.dts[0]), sum(|t| t.dts[1])];
         let again = volumes.data_octets - volumes.information_octets;
-        self.repeated = Shared::new(again, volumes.repeated_dts);
+        let [unfinished, its_dts] = [volumes.unfinished_octets(), volumes.unfinished_dts()];
+        self.repeated = Shared::new(again - unfinished, volumes.repeated_dts - its_dts);
         let records = volumes.information_octets - again - COMMAND_OCTETS * back;
         self.records = Shared::new(records, there - volumes.repeated_dts);
-        let parts = volumes.original_dts() - volumes.possible_tsdus();
+        // The last DT of a connection that repeats any is repeated, so that its octets count among those.
+        let repeats = |transfers: &Transfers| its_dts > 0 && transfers.repeated_dts > 0;
+        self.until_unfinished = plan.iter().position(repeats);
+        let parts = volumes.original_dts() - volumes.possible_tsdus() - its_dts;
         self.parts = Shared::new(parts, there - volumes.connections);
         let events = dialogues.iter().flatten();
         let least: usize = events.map(|event| self.least_header(event.what)).sum();
@@ -329,6 +336,8 @@ impl<'a> Writer<'a> {
         let identifier_octets = self.identifiers.next() as usize;
         let mut heard = [NOTHING; 2];
         let mut latest = (Vec::new(), true);
+        let unfinished = self.until_unfinished == Some(0);
+        self.until_unfinished = self.until_unfinished.and_then(|before| before.checked_sub(1));
         let passage = |event: Event| {
             let side = event.side;
             let ends = [references[side], references[1 - side]];
@@ -337,8 +346,12 @@ impl<'a> Writer<'a> {
                 What::Dt { is_first, number, is_repeated } => {
                     if is_first {
                         let is_last = side == 1 || u64::from(number) + 1 == transfers.dts[0];
-                        let ends_tsdu = is_last || self.parts.next() == 0;
-                        latest = (vec![FILL; self.data_octets(side, is_repeated)], ends_tsdu);
+                        latest = if unfinished && is_last && side == 0 {
+                            (vec![FILL; self.volumes.unfinished_octets() as usize], false)
+                        } else {
+                            let ends_tsdu = is_last || self.parts.next() == 0;
+                            (vec![FILL; self.data_octets(side, is_repeated)], ends_tsdu)
+                        };
                     }
                     (extra.data, extra.end_of_tsdu) = latest.clone();
                 }

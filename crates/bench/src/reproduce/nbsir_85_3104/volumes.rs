@@ -67,10 +67,21 @@ impl Volumes {
         self.aks - self.repeated_aks - self.original_dts() - self.connections
     }
 
+    /// Octets of a TSDU that is never finished: in DTs, but in no TSDU. In interval 3 they are 1,012, which fit
+    /// into one DT.
+    pub(super) const fn unfinished_octets(&self) -> u64 {
+        self.information_octets - self.tsdu_octets
+    }
+
+    /// DTs of TSDUs that are never finished.
+    pub(super) const fn unfinished_dts(&self) -> u64 {
+        if self.unfinished_octets() > 0 { 1 } else { 0 }
+    }
+
     /// The TSDUs that a trace can have: one DT ends one at the most, and so interval 3 cannot have
     /// the 1,783 TSDUs that it is said to have in 1,769 original DTs.
     pub(super) fn possible_tsdus(&self) -> u64 {
-        self.tsdus.min(self.original_dts())
+        self.tsdus.min(self.original_dts() - self.unfinished_dts())
     }
 }
 
