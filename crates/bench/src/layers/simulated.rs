@@ -9,6 +9,7 @@
 
 use super::{Measurement, Operation, Service};
 use crate::profile::{Layer, Profile};
+use crate::scenario::MediumKind;
 use bytes::Bytes;
 use core::fmt;
 use core::time::Duration;
@@ -210,7 +211,7 @@ impl Plan {
         stations: [S; 2],
         checked: &BTreeSet<Sap>,
     ) -> Result<Run, Error> {
-        let host = profile.host(self.operation.layer(), NoBuffer::Refused);
+        let host = profile.host(self.operation.layer(), MediumKind::ProNet10, NoBuffer::Refused);
         let costed = |station| Costed::new(station, host.clone(), checked.clone());
         let stations: Result<Vec<_>, _> = stations.into_iter().map(costed).collect();
         let medium = TokenRing::new(Ring::pronet_10(2, RING_METRES)).map_err(machine)?;

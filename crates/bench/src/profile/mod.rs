@@ -12,6 +12,7 @@ mod parse;
 
 pub use parse::parse;
 
+use crate::scenario::MediumKind;
 use core::fmt;
 use core::time::Duration;
 use sim::host::{self, Cost, Interface, Level, NoBuffer, Resource, Task, Tasks};
@@ -151,6 +152,8 @@ struct Work {
     name: String,
     stage: Stage,
     layer: Layer,
+    /// Medium on which it is done; on all of them without.
+    medium: Option<MediumKind>,
     sap: Option<Sap>,
     level: Level,
     uses: Vec<usize>,
@@ -210,11 +213,12 @@ impl Profile {
         rows
     }
 
-    /// The machine for the simulator, with its work up to a layer.
+    /// The machine for the simulator, attached to a medium, with its work up to a layer.
     #[must_use]
-    pub fn host(&self, layer: Layer, no_buffer: NoBuffer) -> host::Params {
+    pub fn host(&self, layer: Layer, medium: MediumKind, no_buffer: NoBuffer) -> host::Params {
         let mut tasks = Tasks::default();
-        for work in self.works.iter().filter(|work| work.layer <= layer) {
+        let on_medium = |work: &&Work| work.medium.is_none_or(|only| only == medium);
+        for work in self.works.iter().filter(|work| work.layer <= layer).filter(on_medium) {
             let task = self.task(work);
             match work.stage {
                 Stage::Submit => tasks.submit.push(task),
@@ -275,7 +279,10 @@ mod tests {
         for BuiltIn { name, text } in ALL {
             let profile = parse(name, text).unwrap_or_else(|error| panic!("{error}"));
             for layer in [Layer::Mac, Layer::Llc] {
-                assert_eq!(profile.host(layer, NoBuffer::Refused).check(), Ok(()), "{name}");
+                for (_, medium) in MediumKind::WORDS {
+                    let host = profile.host(layer, medium, NoBuffer::Refused);
+                    assert_eq!(host.check(), Ok(()), "{name}");
+                }
             }
             let named = profile.variants.iter().all(|v| profile.variant(&v.name).is_some());
             assert!(named, "{name}: a variant changes an input that there is not");
@@ -300,12 +307,24 @@ mod tests {
     #[test]
     fn a_faster_processor_divides_its_tasks_and_no_transfer() {
         let at = built_in("at-pronet").unwrap();
-        let host = at.host(Layer::Mac, NoBuffer::Refused);
+        let host = at.host(Layer::Mac, MediumKind::ProNet10, NoBuffer::Refused);
         let [start, transfer] = &host.tasks.write[..] else { panic!("{:?}", host.tasks.write) };
         // 0.8312 ms / 2.5843 = 321.634 us; 4.155 us stay.
         assert_eq!(start.cost.fixed.as_nanos() / 1_000, 321);
         assert_eq!(transfer.cost.octet_picos, 4_155_000);
         assert!(host.tasks.send.is_empty() && host.tasks.receive.is_empty(), "LLC's work is not");
+    }
+
+    #[test]
+    fn medium_access_costs_time_on_the_token_bus_alone() {
+        let nbs = built_in("nbs-1986").unwrap();
+        for (_, medium) in MediumKind::WORDS {
+            let host = nbs.host(Layer::Llc, medium, NoBuffer::Refused);
+            let is_access = |task: &&Task| task.name.starts_with("access");
+            let access = host.tasks.send.iter().chain(&host.tasks.receive).filter(is_access);
+            let micros: u128 = access.map(|task| task.cost.fixed.as_micros()).sum();
+            assert_eq!(micros, if medium == MediumKind::TokenBus { 1_500 } else { 0 });
+        }
     }
 
     #[test]

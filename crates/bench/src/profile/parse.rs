@@ -2,7 +2,7 @@
 
 use super::{Input, Layer, Machinery, Profile, Stage, Unit, Variant, Work};
 use crate::scenario::fields::{Fields, Placed, Read, pick};
-use crate::scenario::{Problem, ScenarioError, Source, meant, not_toml};
+use crate::scenario::{MediumKind, Problem, ScenarioError, Source, meant, not_toml};
 use sim::host::{Interface, Level, Resource};
 use toml::de::{DeTable, DeValue};
 use wire::addr::Sap;
@@ -177,6 +177,13 @@ fn work(
         ("transport", (Layer::Llc, Some(Sap::ISO_NETWORK))),
     ];
     let layer = fields.word("layer", &layers, problems);
+    let medium = match fields.value("medium") {
+        Some(value) => {
+            let word = String::read(value, problems);
+            word.and_then(|word| pick(&word, value.span(), "medium", &MediumKind::WORDS, problems))
+        }
+        None => None,
+    };
     let levels = [("base", Level::Base), ("interrupt", Level::Interrupt)];
     let level = fields.word("level", &levels, problems);
     let uses = each(&mut fields, "uses", problems, |value, problems| {
@@ -204,6 +211,7 @@ fn work(
         name: name?,
         stage: stage?,
         layer,
+        medium,
         sap,
         level: level?,
         uses,

@@ -13,6 +13,15 @@ pub struct Found {
     pub observations: u64,
 }
 
+/// Meaning of the interval of what we found.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Spread {
+    /// The mean of all runs lies in it with a confidence of 95 %.
+    Mean,
+    /// 90 % of single runs fall in it.
+    SingleRuns,
+}
+
 impl Found {
     /// A value that has no spread.
     #[must_use]

@@ -94,6 +94,6 @@ pub(super) fn moved<'a>(
     let changes: Vec<(&str, f64)> = changes.collect();
     let told: Vec<String> =
         changes.iter().map(|(name, change)| format!("{name} {change:+.1} %")).collect();
-    println!("seen: {input} + 10 %: {}", told.join(", "));
+    println!("seen: {input}: {}", told.join(", "));
     changes.iter().map(|(name, _)| *name).collect()
 }

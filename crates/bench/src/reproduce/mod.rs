@@ -16,7 +16,7 @@ pub mod tr_88_04;
 pub mod tr_88_08;
 pub mod verdict;
 
-use found::Found;
+use found::{Found, Spread};
 use plot::Plot;
 use row::Row;
 use std::collections::BTreeSet;
@@ -145,13 +145,13 @@ pub struct Reproduction {
     pub remarks: Vec<String>,
 }
 
-/// Judges rows: `inputs` are those on which the model was calibrated, `obtain` answers a source's
-/// name with what we find.
+/// Judges rows: `inputs` are those on which the model was calibrated, `obtain` answers the claim of a row,
+/// which names its source, with what we find.
 #[must_use]
 pub fn judge(
     rows: Vec<Row>,
     inputs: &BTreeSet<String>,
-    mut obtain: impl FnMut(&str) -> Result<Found, NotHere>,
+    mut obtain: impl FnMut(&str, Spread) -> Result<Found, NotHere>,
 ) -> Vec<Outcome> {
     let mut outcomes = Vec::with_capacity(rows.len());
     for row in rows {
@@ -159,7 +159,9 @@ pub fn judge(
         let mut answers = Vec::with_capacity(row.claims.len());
         for claim in &row.claims {
             let unavailable = || NotHere(claim.not_here.clone().unwrap_or_default());
-            let ours = claim.ours.as_deref().ok_or_else(unavailable).and_then(&mut obtain);
+            let spread = if claim.one_run { Spread::SingleRuns } else { Spread::Mean };
+            let source = claim.ours.as_deref().ok_or_else(unavailable);
+            let ours = source.and_then(|source| obtain(source, spread));
             let verdict = Verdict::of(claim, role, ours.as_ref().ok().copied());
             let known = || Some(claim.differs_because.clone()).filter(|why| !why.is_empty());
             let why = match &ours {
@@ -208,7 +210,7 @@ mod tests {
     #[test]
     fn a_row_is_as_good_as_its_worst_claim_and_says_why_only_where_it_must() {
         let rows = row::parse(ROWS).unwrap();
-        let outcomes = judge(rows, &BTreeSet::new(), |source| match source {
+        let outcomes = judge(rows, &BTreeSet::new(), |source, _| match source {
             "one" => Ok(Found::exact(1.0)),
             other => Err(NotHere(format!("no {other}"))),
         });

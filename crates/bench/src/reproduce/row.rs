@@ -47,6 +47,9 @@ pub struct Row {
     /// The rows it follows from by arithmetic, of derived rows.
     #[serde(default)]
     pub derived_from: Vec<String>,
+    /// The rows that went into the model and hardly leave this one a choice.
+    #[serde(default)]
+    pub implied_by: Vec<String>,
     /// Whether the model is built so, which makes agreement a matter of course.
     #[serde(default)]
     pub assumed: bool,
@@ -76,6 +79,9 @@ pub struct Claim {
     /// Why it is that much.
     #[serde(default)]
     pub error_because: String,
+    /// Whether the paper shows a single run: ours is then the band in which 90 % of single runs fall.
+    #[serde(default)]
+    pub one_run: bool,
     /// Whether the numbers are our rendering of a shape that the paper gives in words.
     #[serde(default)]
     pub shape: bool,
@@ -155,7 +161,7 @@ pub fn parse(text: &str) -> Result<Vec<Row>, BadRows> {
             return Err(bad("another row has this id"));
         }
         let known = |id: &String| earlier.iter().any(|other| other.id == *id);
-        if !row.restates.iter().chain(&row.derived_from).all(known) {
+        if !row.restates.iter().chain(&row.derived_from).chain(&row.implied_by).all(known) {
             return Err(bad("it refers to a row that does not stand before it"));
         }
         if (row.kind == Kind::D) == row.derived_from.is_empty() {

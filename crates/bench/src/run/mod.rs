@@ -173,8 +173,7 @@ fn simulate<M: Medium>(
     let Layout { places, watched, changes: _ } = layout;
     // Machines cost the simulator time, too, so that stations without are not wrapped.
     if places.iter().any(|place| place.profile.is_some()) {
-        let is_ring = point.scenario.medium.ring(Vec::new()).is_some();
-        let hosts = costed(places, is_ring)?;
+        let hosts = costed(places, point.scenario.medium.kind())?;
         return simulate_on(World::new(medium, hosts)?, point, watched, watch, |world, counts| {
             count(world.medium(), counts);
             count_machines(world.stations(), counts);

@@ -2,6 +2,7 @@
 
 use crate::layout::Place;
 use crate::profile::Layer;
+use crate::scenario::MediumKind;
 use sim::host::{Costed, Invalid, NoBuffer, Params};
 use stack::load::Flow;
 use stack::machine::Deadline;
@@ -128,13 +129,20 @@ fn bare(mut place: Place) -> Host {
 
 /// Stations on their machines; those that name none take no time. On a ring a frame without a
 /// buffer is refused, elsewhere it is lost.
-pub(super) fn costed(places: Vec<Place>, is_ring: bool) -> Result<Vec<Placed>, Invalid> {
-    let no_buffer = if is_ring { NoBuffer::Refused } else { NoBuffer::Lost };
+pub(super) fn costed(places: Vec<Place>, medium: MediumKind) -> Result<Vec<Placed>, Invalid> {
+    let no_buffer = match medium {
+        MediumKind::TokenRing | MediumKind::ProNet10 => NoBuffer::Refused,
+        MediumKind::Ideal
+        | MediumKind::CsmaCd
+        | MediumKind::TokenBus
+        | MediumKind::T1s
+        | MediumKind::Switched => NoBuffer::Lost,
+    };
     let on_machine = |place: Place| {
         let Some(profile) = place.profile else {
             return Ok(Placed::Bare(Box::new(bare(place))));
         };
-        let params = profile.host(Layer::Llc, no_buffer);
+        let params = profile.host(Layer::Llc, medium, no_buffer);
         let host = host(place.host, place.flows, &params).absent(&place.absences);
         Ok(Placed::On(Box::new(Costed::new(host, params, BTreeSet::new())?)))
     };

@@ -164,7 +164,53 @@ pub struct RequestWithResponse {
     pub retries: u64,
 }
 
+/// Kind of a medium.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum MediumKind {
+    /// An ideal wire.
+    Ideal,
+    /// ISO 8802-3 with collisions.
+    CsmaCd,
+    /// IEEE 802.5.
+    TokenRing,
+    /// IEEE 802.4.
+    TokenBus,
+    /// 10BASE-T1S.
+    T1s,
+    /// Full-duplex links and switches.
+    Switched,
+    /// ProNET-10.
+    ProNet10,
+}
+
+impl MediumKind {
+    /// All of them, with their names in scenarios and profiles.
+    pub const WORDS: [(&str, Self); 7] = [
+        ("ideal", Self::Ideal),
+        ("csma-cd", Self::CsmaCd),
+        ("token-ring", Self::TokenRing),
+        ("token-bus", Self::TokenBus),
+        ("t1s", Self::T1s),
+        ("switched", Self::Switched),
+        ("pronet-10", Self::ProNet10),
+    ];
+}
+
 impl Medium {
+    /// Its kind.
+    #[must_use]
+    pub const fn kind(&self) -> MediumKind {
+        match self {
+            Self::Ideal { .. } => MediumKind::Ideal,
+            Self::CsmaCd { .. } => MediumKind::CsmaCd,
+            Self::TokenRing { .. } => MediumKind::TokenRing,
+            Self::TokenBus { .. } => MediumKind::TokenBus,
+            Self::T1s { .. } => MediumKind::T1s,
+            Self::Switched { .. } => MediumKind::Switched,
+            Self::ProNet10 { .. } => MediumKind::ProNet10,
+        }
+    }
+
     /// Its bit rate.
     #[must_use]
     pub const fn rate(&self) -> Rate {

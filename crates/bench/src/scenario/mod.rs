@@ -19,7 +19,7 @@ mod transport;
 mod vary;
 
 pub use feasible::bits_due_per_second;
-pub use medium::{Classes, Maintenance, Medium, RequestWithResponse};
+pub use medium::{Classes, Maintenance, Medium, MediumKind, RequestWithResponse};
 pub use network::{Network, Protocol};
 pub use problem::{Problem, ScenarioError, Severity, Source, meant};
 pub use quantity::{Length, NotAQuantity, Rate, Share, Size, Span};

@@ -5,9 +5,9 @@ use super::problem::Problem;
 use super::quantity::{Rate, Share, Size, Span};
 use super::require;
 use super::{
-    Background, Burst, Classes, DamageKind, Faults, Flow, Group, Maintenance, Medium, Network,
-    Pattern, ProfileName, RequestWithResponse, Scenario, Service, Start, Station, Stop, Transport,
-    VERSION, Warmup,
+    Background, Burst, Classes, DamageKind, Faults, Flow, Group, Maintenance, Medium, MediumKind,
+    Network, Pattern, ProfileName, RequestWithResponse, Scenario, Service, Start, Station, Stop,
+    Transport, VERSION, Warmup,
 };
 use crate::profile;
 use core::time::Duration;
@@ -111,30 +111,10 @@ impl Read for Warmup {
     }
 }
 
-#[derive(Clone, Copy)]
-enum MediumKind {
-    Ideal,
-    CsmaCd,
-    TokenRing,
-    TokenBus,
-    T1s,
-    Switched,
-    ProNet10,
-}
-
 impl Read for Medium {
     fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
         let mut fields = Fields::of(value, problems)?;
-        let kinds = [
-            ("ideal", MediumKind::Ideal),
-            ("csma-cd", MediumKind::CsmaCd),
-            ("token-ring", MediumKind::TokenRing),
-            ("token-bus", MediumKind::TokenBus),
-            ("t1s", MediumKind::T1s),
-            ("switched", MediumKind::Switched),
-            ("pronet-10", MediumKind::ProNet10),
-        ];
-        let medium = match fields.word("kind", &kinds, problems)? {
+        let medium = match fields.word("kind", &MediumKind::WORDS, problems)? {
             MediumKind::Ideal => {
                 let rate: Option<Rate> = fields.required("rate", problems);
                 let delay = fields.optional("delay", problems);

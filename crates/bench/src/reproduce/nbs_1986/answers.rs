@@ -5,10 +5,12 @@
 use super::crossing::{self, FIGURES, FIRST_LOAD, figure_of};
 use super::experiment::{Cell, Experiment, MOST_LOAD, Net, PERIOD, World, loads};
 use super::laboratory::{Laboratory, Means, Statistic};
+use super::sensitivity::{WINDOWS, of_window};
 use crate::layout::lay_out;
 use crate::profile::Layer;
 use crate::reproduce::NotHere;
 use crate::reproduce::found::Found;
+use crate::scenario::MediumKind;
 use sim::host::NoBuffer;
 use sim::medium::Medium as _;
 use sim::medium::token_bus::TokenBus;
@@ -36,29 +38,20 @@ pub(super) fn crossover(laboratory: &Laboratory, number: &str) -> Result {
 
 /// The least cross-over of all figures.
 pub(super) fn least_crossover(laboratory: &Laboratory) -> Result {
-    extreme(laboratory, f64::min)
+    extreme(laboratory, "least cross-over", f64::min)
 }
 
 /// The greatest cross-over of all figures.
 pub(super) fn greatest_crossover(laboratory: &Laboratory) -> Result {
-    extreme(laboratory, f64::max)
+    extreme(laboratory, "greatest cross-over", f64::max)
 }
 
-fn extreme(laboratory: &Laboratory, of: fn(f64, f64) -> f64) -> Result {
-    let mut all: Option<Found> = None;
-    for figure in FIGURES {
-        let found = crossing::of(laboratory, World::DRAWN, figure, FIRST_LOAD)?;
-        all = Some(match all {
-            None => found,
-            Some(all) => Found {
-                value: of(all.value, found.value),
-                low: of(all.low, found.low),
-                high: of(all.high, found.high),
-                observations: all.observations,
-            },
-        });
-    }
-    all.ok_or_else(|| NotHere("no figure".to_owned()))
+fn extreme(laboratory: &Laboratory, name: &str, of: fn(f64, f64) -> f64) -> Result {
+    laboratory.estimate(name, World::DRAWN, |means| {
+        let mut all =
+            FIGURES.into_iter().map(|figure| crossing::in_means(means, figure, FIRST_LOAD));
+        all.try_fold(f64::NAN, |extreme, crossing| Ok(of(extreme, crossing?)))
+    })
 }
 
 const fn cell(world: World, experiment: Experiment, net: Net, load_percent: u64) -> Cell {
@@ -254,12 +247,18 @@ pub(super) fn rates_at_low_load(laboratory: &Laboratory) -> Result {
     })
 }
 
-/// How long all requests of a constant rate take at the highest load, over how long they are due for.
+/// Time that all requests of a constant rate take at the highest load, over that without load: with the window
+/// that is drawn and with the others, which the paper leaves open.
 pub(super) fn overrun(laboratory: &Laboratory) -> Result {
-    laboratory.estimate("overrun", World::DRAWN, |means| {
-        let at = |load| means.of(CONSTANT, Net::CsmaCd, load, Statistic::Seconds);
-        Ok(at(MOST_LOAD)? / at(0)?)
-    })
+    let worlds = core::iter::once(World::DRAWN).chain(WINDOWS.map(of_window));
+    let each = worlds.map(|world| {
+        laboratory.estimate(&format!("overrun {}", world.window), world, |means| {
+            let at = |load| means.of(CONSTANT, Net::CsmaCd, load, Statistic::Seconds);
+            Ok(at(MOST_LOAD)? / at(0)?)
+        })
+    });
+    let each: Vec<Found> = each.collect::<core::result::Result<_, _>>()?;
+    Found::hull(&each).ok_or_else(|| NotHere("no window".to_owned()))
 }
 
 /// Requests of a constant rate that are under way on CSMA/CD at the highest load, on average: how long each is
@@ -315,9 +314,9 @@ pub(super) fn inputs(laboratory: &Laboratory, names: &[&str]) -> Result {
     })
 }
 
-/// Processors of a station beside that of medium access.
+/// Processors of a station, medium access included.
 pub(super) fn processors(laboratory: &Laboratory) -> Result {
-    let host = laboratory.profile(0)?.host(Layer::Llc, NoBuffer::Lost);
+    let host = laboratory.profile(0)?.host(Layer::Llc, MediumKind::TokenBus, NoBuffer::Lost);
     Ok(Found::exact(host.resources.iter().filter(|resource| resource.is_processor).count() as f64))
 }
 

@@ -67,7 +67,12 @@ pub(super) fn of_single_runs(
     laboratory.single_runs(world, |means| in_means(means, figure, FIRST_LOAD))
 }
 
-fn in_means(means: &Means<'_>, figure: Figure, from_percent: u64) -> Result<f64, NotHere> {
+/// The same in some of the runs.
+pub(super) fn in_means(
+    means: &Means<'_>,
+    figure: Figure,
+    from_percent: u64,
+) -> Result<f64, NotHere> {
     let Figure { experiment, statistic, .. } = figure;
     let mut points = Vec::new();
     for load in loads().skip_while(|load| *load < from_percent) {

@@ -1,8 +1,9 @@
 //! One run of NBS-1986 as a scenario: which experiment, over which network, under which load, in a world
 //! whose open questions are answered in one way.
 //!
-//! Left open by the paper, and so a part of [`World`]: what its load counts, how long its cable is, who
-//! makes the load, how fast the token is passed on under what it tells, and when a DT is sent again.
+//! Left open by the paper, and so a part of [`World`]: the reading of the profile, what a load counts, the number
+//! of stations that make it, the window, and the time that medium access takes on the token bus. Also left open, but
+//! without effect: the length of the cable (50 m to 1,850 m) and T1 (100 ms or 1 s).
 //!
 //! A run begins with an empty network and an open connection: one trial more is made, and the first, which
 //! would meet the acknowledgement of its connection's opening, is left out.
@@ -27,6 +28,10 @@ pub(super) const MOST_LOAD: u64 = 70;
 const LOAD_STEP: u64 = 5;
 /// Stations of the network (RFC 1008, 3.4.3.2).
 pub(super) const STATIONS: u64 = 12;
+/// Length of the CSMA/CD cable in metres; 50 m and 1,850 m move no cross-over by a point.
+const CABLE_METRES: u64 = 500;
+/// T1: RFC 1008 (8.3.1.1) says that 100 ms worked well in the simulations.
+const T1: Duration = Duration::from_millis(100);
 /// How long a signal takes between two stations of the token bus (RFC 1008, 3.4.3.2: 8 ns, read as us).
 pub(super) const PROPAGATION: Duration = Duration::from_micros(8);
 /// When the connection is opened: the background has settled by then.
@@ -88,14 +93,12 @@ pub(super) struct World {
     pub(super) model: usize,
     /// What a load counts.
     pub(super) counted: Counted,
-    /// How long the cable of CSMA/CD is, in metres.
-    pub(super) length_metres: u64,
-    /// How many of the stations make the load.
+    /// Number of stations that make the load.
     pub(super) background: u64,
-    /// How many times as long as the profile says a pass of the token takes.
-    pub(super) passes: u32,
-    /// When a DT is sent again: RFC 1008 (8.3.1.1) says that 100 ms worked well in the simulations.
-    pub(super) t1: Duration,
+    /// Whether the medium access of the token bus takes the time that the profile gives it.
+    pub(super) has_access: bool,
+    /// Number of TPDUs that may be outstanding.
+    pub(super) window: u64,
 }
 
 impl World {
@@ -103,10 +106,9 @@ impl World {
     pub(super) const DRAWN: Self = Self {
         model: 0,
         counted: Counted::Frames,
-        length_metres: 500,
         background: STATIONS - 2,
-        passes: 1,
-        t1: Duration::from_millis(100),
+        has_access: true,
+        window: 15,
     };
 }
 
@@ -134,7 +136,7 @@ impl Cell {
     }
 
     fn scenario(&self, profile: &Profile, trials: u64, seed: u64) -> Result<String, NotHere> {
-        let World { background, t1, .. } = self.world;
+        let World { background, window, .. } = self.world;
         let period = PERIOD.as_millis();
         let (size, pattern) = match self.experiment {
             Experiment::Status => (LONG, format!("kind = \"cyclic\", period = \"{period} ms\"")),
@@ -152,14 +154,14 @@ impl Cell {
              stop = {{ after = \"{LONGEST_SECONDS} s\", warmup = \"{} ms\" }}\nmedium = {}\n\
              stations = {{ count = 2 }}\n\
              [transport]\nextended = false\nchecksum = false\nacknowledge = \"each\"\n\
-             t1 = \"{} us\"\n\
+             t1 = \"{} us\"\nwindow = {window}\n\
              [[flow]]\nname = \"trials\"\nfrom = \"station-1\"\nto = \"station-2\"\n\
              service = \"class-4\"\npattern = {{ {pattern} }}\nsize = \"{size} B\"\n\
              messages = {}\nstart = \"{} ms\"\n\
              [background]\nload = \"{} %\"\nstations = {background}\nsize = \"{BACKGROUND} B\"\n",
             OPEN.as_millis(),
             self.medium(profile)?,
-            t1.as_micros(),
+            T1.as_micros(),
             trials + 1,
             START.as_millis(),
             self.frame_load_percent(),
@@ -167,16 +169,15 @@ impl Cell {
     }
 
     fn medium(&self, profile: &Profile) -> Result<String, NotHere> {
-        let World { length_metres, passes, .. } = self.world;
         Ok(match self.net {
             Net::CsmaCd => format!(
-                "{{ kind = \"csma-cd\", rate = \"10 Mbit/s\", length = \"{length_metres} m\" }}"
+                "{{ kind = \"csma-cd\", rate = \"10 Mbit/s\", length = \"{CABLE_METRES} m\" }}"
             ),
             Net::TokenBus => format!(
                 "{{ kind = \"token-bus\", rate = \"10 Mbit/s\", length = \"0 m\", \
                  head-end = \"0 m\", head-end-delay = \"{} us\", station-delay = \"{} ns\" }}",
                 PROPAGATION.as_micros(),
-                station_delay(profile, passes)?.as_nanos(),
+                station_delay(profile)?.as_nanos(),
             ),
         })
     }
@@ -199,9 +200,9 @@ impl Cell {
 
 /// From the last bit of a token that a station hears to the first that it sends: what the profile leaves of
 /// a pass beside the token's 176 bits and the way.
-fn station_delay(profile: &Profile, passes: u32) -> Result<Duration, NotHere> {
+fn station_delay(profile: &Profile) -> Result<Duration, NotHere> {
     let token = Duration::from_nanos(17_600);
-    let pass = token_pass(profile)? * passes;
+    let pass = token_pass(profile)?;
     pass.checked_sub(token + PROPAGATION)
         .ok_or_else(|| NotHere("the token is passed on before it is there".to_owned()))
 }

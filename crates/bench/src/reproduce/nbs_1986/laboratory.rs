@@ -5,7 +5,7 @@
 
 use super::experiment::{Cell, Experiment, Net, TRIALS, World};
 use crate::profile::{self, Profile};
-use crate::reproduce::found::Found;
+use crate::reproduce::found::{Found, Spread};
 use crate::reproduce::{Impossible, NotHere, Options};
 use crate::run::{in_order, run_on};
 use crate::sample::Sample;
@@ -17,6 +17,8 @@ use std::thread;
 
 /// The profile.
 const PROFILE: &str = "nbs-1986";
+/// Its input for the time of medium access.
+const ACCESS: &str = "access";
 /// How sure an interval is.
 const LEVEL: f64 = 0.95;
 /// The part of single runs that lies in their band.
@@ -74,6 +76,8 @@ pub(super) struct Laboratory {
     trials: u64,
     jobs: usize,
     known: BTreeMap<Cell, Vec<Run>>,
+    /// Meaning of the intervals that it gives.
+    pub(super) spread: Spread,
 }
 
 impl Laboratory {
@@ -86,7 +90,14 @@ impl Laboratory {
 
     /// With a profile, each of whose readings is a model; runs of so many trials, so many at a time.
     pub(super) fn new(profile: &Profile, options: Options, trials: u64, jobs: usize) -> Self {
-        Self { models: profile.readings(), options, trials, jobs, known: BTreeMap::new() }
+        Self {
+            models: profile.readings(),
+            options,
+            trials,
+            jobs,
+            known: BTreeMap::new(),
+            spread: Spread::Mean,
+        }
     }
 
     /// How many models there are.
@@ -161,6 +172,8 @@ impl Laboratory {
 
     fn carry_out(&self, cell: Cell, replication: u64) -> Result<Run, NotHere> {
         let profile = self.profile(cell.world.model)?;
+        let without = profile.with_input(ACCESS, 0.0).filter(|_| !cell.world.has_access);
+        let profile = without.as_ref().unwrap_or(profile);
         let point = cell.point(profile, self.trials, self.options.seed)?;
         let sample = run_on(&point, profile, "", replication)
             .map_err(|error| NotHere(format!("{cell:?}: {error}")))?;
@@ -173,11 +186,15 @@ impl Laboratory {
         known.ok_or_else(|| NotHere(format!("{cell:?} was not run")))
     }
 
-    /// What the mean of a cell's runs is, and where it lies.
+    /// Mean of a cell's runs, and its interval.
     pub(super) fn mean_of(&self, cell: Cell, statistic: Statistic) -> Result<Found, NotHere> {
         let runs = self.runs(cell)?;
         let values: stats::summary::Summary = runs.iter().map(|run| run.of(statistic)).collect();
         let value = values.mean().unwrap_or(f64::NAN);
+        if self.spread == Spread::SingleRuns {
+            let (low, high) = self.band_of(cell, statistic)?;
+            return Ok(Found { value, low, high, observations: runs.len() as u64 });
+        }
         let half = match stats::interval::mean(&values, LEVEL) {
             Some(estimate) => estimate.half_width,
             None => f64::INFINITY,
@@ -199,7 +216,7 @@ impl Laboratory {
         runs.fold((0, 0), |(missing, all), run| (missing + run.missing, all + self.trials))
     }
 
-    /// What a quantity made of several cells' means is, and where it lies: a bootstrap over the
+    /// Quantity made of several cells' means, and its interval: of the mean a bootstrap over the
     /// replications, which all cells share the chance of.
     pub(super) fn estimate(
         &self,
@@ -210,6 +227,10 @@ impl Laboratory {
         let count = self.replications(world)?;
         let all: Vec<f64> = (0..count).map(|number| number as f64).collect();
         let value = quantity(&Means { laboratory: self, world, drawn: &all })?;
+        if self.spread == Spread::SingleRuns {
+            let (low, high) = self.single_runs(world, quantity)?;
+            return Ok(Found { value, low, high, observations: count as u64 });
+        }
         let mut stream = Stream::named(self.options.seed, &format!("bootstrap/{name}"));
         let of =
             |drawn: &[f64]| quantity(&Means { laboratory: self, world, drawn }).unwrap_or(f64::NAN);

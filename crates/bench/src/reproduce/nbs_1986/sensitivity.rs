@@ -5,12 +5,11 @@ use super::experiment::{Cell, Counted, Experiment, MOST_LOAD, Net, World, loads}
 use super::laboratory::Laboratory;
 use crate::reproduce::NotHere;
 use crate::reproduce::found::Found;
-use core::time::Duration;
 
 /// The figures whose cross-overs are watched.
-const WATCHED: [&str; 2] = ["2", "4"];
+const WATCHED: [&str; 4] = ["2", "4", "7", "8"];
 /// The least load at which they are looked for, in percent.
-const FROM: u64 = 15;
+const FROM: u64 = 25;
 
 /// Another world, and what is other in it.
 pub(super) fn worlds(laboratory: &Laboratory) -> Vec<(String, World)> {
@@ -20,13 +19,20 @@ pub(super) fn worlds(laboratory: &Laboratory) -> Vec<(String, World)> {
         (format!("the profile read as \"{reading}\""), World { model, ..drawn })
     });
     let others = [
-        ("a cable of 50 m", World { length_metres: 50, ..drawn }),
-        ("a cable of 1,850 m", World { length_metres: 1_850, ..drawn }),
+        ("no time for medium access", World { has_access: false, ..drawn }),
         ("the load from 4 stations", World { background: 4, ..drawn }),
-        ("an idle rotation of 4 ms", World { passes: 4, ..drawn }),
-        ("T1 of 1 s", World { t1: Duration::from_secs(1), ..drawn }),
     ];
-    readings.chain(others.map(|(name, world)| (name.to_owned(), world))).collect()
+    let others = others.map(|(name, world)| (name.to_owned(), world));
+    let windows = WINDOWS.map(|window| (format!("a window of {window}"), of_window(window)));
+    readings.chain(others).chain(windows).collect()
+}
+
+/// Windows that are run in addition to 15.
+pub(super) const WINDOWS: [u64; 2] = [8, 1];
+
+/// The world of a window.
+pub(super) const fn of_window(window: u64) -> World {
+    World { window, ..World::DRAWN }
 }
 
 /// The world in which a load counts messages.
@@ -36,10 +42,14 @@ pub(super) const MESSAGES: World = World { counted: Counted::Messages, ..World::
 pub(super) fn cells(world: World) -> Vec<Cell> {
     let loads = loads().skip_while(|load| *load < FROM);
     let of_load = |load_percent| {
-        let experiment = Experiment::Status;
-        Net::ALL.map(|net| Cell { world, experiment, net, load_percent })
+        let both = [Experiment::Status, Experiment::ConstantRate].into_iter();
+        both.flat_map(move |experiment| {
+            Net::ALL.map(|net| Cell { world, experiment, net, load_percent })
+        })
     };
-    loads.flat_map(of_load).collect()
+    let idle =
+        Cell { world, experiment: Experiment::ConstantRate, net: Net::CsmaCd, load_percent: 0 };
+    loads.flat_map(of_load).chain([idle]).collect()
 }
 
 /// A sentence on the cross-overs of a world, beside the band of single runs and what the paper has.

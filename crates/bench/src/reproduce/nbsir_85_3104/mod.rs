@@ -63,7 +63,7 @@ fn run(options: &Options, _: &mut Tell<'_>) -> Result<Reproduction, Impossible> 
     let stations = Stations::new(options.seed, options.messages)?;
     let mut laboratory = Laboratory { trace, readings, stations };
     let rows = row::parse(ROWS)?;
-    let outcomes = judge(rows, &BTreeSet::new(), |source| obtain(&mut laboratory, source));
+    let outcomes = judge(rows, &BTreeSet::new(), |source, _| obtain(&mut laboratory, source));
     let plots = displays::all(&laboratory);
     let remarks = remarks(&mut laboratory, options)?;
     Ok(Reproduction { outcomes, plots, remarks })

@@ -108,7 +108,7 @@ fn run(options: &Options, _: &mut Tell<'_>) -> Result<Reproduction, Impossible> 
     let mut laboratory = Laboratory::of_built_in(options.clone())?;
     laboratory.prepare(&curves::trials(&T1S));
     let inputs = laboratory.inputs();
-    let outcomes = judge(row::parse(ROWS)?, &inputs, |source| obtain(&mut laboratory, source));
+    let outcomes = judge(row::parse(ROWS)?, &inputs, |source, _| obtain(&mut laboratory, source));
     let plots = curves::plots(&T1S, IsModel::Yes, options.messages, |trial| {
         laboratory.over_models(|laboratory, model| laboratory.of(model, *trial))
     })?;

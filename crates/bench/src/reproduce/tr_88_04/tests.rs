@@ -28,7 +28,7 @@ fn each_input_of_the_profile_moves_the_rows_that_rest_on_it_and_no_other() {
     let mut moved: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
     for input in &profile.inputs {
         let after = found(&profile.with_input(&input.name, 1.1).unwrap());
-        let told = format!("intel-310 {}", input.name);
+        let told = format!("intel-310 {} + 10 %", input.name);
         moved.insert(input.name.clone(), listed::moved(&told, &before, &after));
     }
     for (input, rows) in &moved {

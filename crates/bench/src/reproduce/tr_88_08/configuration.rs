@@ -8,6 +8,7 @@ use crate::reproduce::{Monitor, NotHere};
 use sim::medium::token_ring;
 use stack::messaging::{self, Address, Priority, SOCKETS};
 use wire::crc16::CHECK_OCTETS;
+use wire::filter::Filter;
 
 fn sockets() -> impl Iterator<Item = u8> {
     (0..=u8::MAX).filter(|number| SOCKETS.contains(number) && messaging::is_socket(*number))
@@ -62,6 +63,28 @@ fn ring() -> token_ring::Params {
     token_ring::Params::pronet_10(2, 3.0)
 }
 
+/// The calls that the paper lists, which the library for C has under their names.
+const PRIMITIVES: [&str; 9] = [
+    "LLCon",
+    "LLCoff",
+    "LLCopen",
+    "LLCclose",
+    "LLCoption",
+    "LLCxmit",
+    "LLCrecv",
+    "LLCreset",
+    "LLCstatus",
+];
+
+pub(super) fn primitives() -> Found {
+    Found::exact(PRIMITIVES.len() as f64)
+}
+
+/// 1 if the monitor's filter matches all frames unless told otherwise.
+pub(super) fn match_all() -> Found {
+    Found::exact(f64::from(u8::from(Filter::all().is_all())))
+}
+
 /// A figure of the monitor.
 pub(super) fn monitor(
     monitor: Option<Monitor>,
@@ -79,6 +102,15 @@ mod tests {
     fn sockets_are_the_even_numbers_from_2_to_254() {
         let is = [socket_lowest(), socket_highest(), socket_count()].map(|found| found.value);
         assert_eq!(is, [2.0, 254.0, 127.0]);
+    }
+
+    #[test]
+    fn the_library_for_c_has_the_calls_of_the_paper() {
+        let header = concat!(env!("CARGO_MANIFEST_DIR"), "/../capi/tidewire.h");
+        let header = std::fs::read_to_string(header).unwrap();
+        for call in PRIMITIVES {
+            assert!(header.contains(&format!("enum LLCoutcome {call}(")), "{call}");
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::layers::{Operation, Service};
 use crate::profile::Layer;
 use crate::reproduce::NotHere;
 use crate::reproduce::found::Found;
+use crate::scenario::MediumKind;
 use sim::host::{Interface, NoBuffer};
 
 type Result = core::result::Result<Found, NotHere>;
@@ -31,7 +32,7 @@ fn not_zero(quotient: Option<Found>) -> Result {
 
 /// Messages that the interface holds at a time.
 pub(super) fn interface_buffer(laboratory: &mut Laboratory, which: Which) -> Result {
-    let host = laboratory.profile(which)?.host(Layer::Mac, NoBuffer::Refused);
+    let host = laboratory.profile(which)?.host(Layer::Mac, MediumKind::ProNet10, NoBuffer::Refused);
     Ok(Found::exact(match host.interface {
         Interface::Shared => 1.0,
         Interface::Separate => 2.0,
@@ -67,6 +68,17 @@ pub(super) fn mac_sum(laboratory: &mut Laboratory, which: Which) -> Result {
             .plus(time(Operation::BufferTransmit)?)
             .plus(time(Operation::BufferRead)?);
         ratios.push(not_zero(time(Operation::MacEndToEnd)?.over(sum))?);
+    }
+    Found::hull(&ratios).ok_or_else(|| NotHere("no size was timed".to_owned()))
+}
+
+/// LLC end to end over the sum of transmit and receive, as the legend of Figure 5 has it: what all sizes allow.
+pub(super) fn llc_sum(laboratory: &mut Laboratory, which: Which) -> Result {
+    let mut ratios = Vec::new();
+    for octets in [LEAST, SHORT, LONGEST_MESSAGE / 2, LONGEST_MESSAGE] {
+        let mut time = |operation| laboratory.time_of(which, operation, PLAIN, octets);
+        let sum = time(Operation::LlcTransmit)?.plus(time(Operation::LlcReceive)?);
+        ratios.push(not_zero(time(Operation::LlcEndToEnd)?.over(sum))?);
     }
     Found::hull(&ratios).ok_or_else(|| NotHere("no size was timed".to_owned()))
 }

@@ -34,7 +34,7 @@ const ROWS: &str = include_str!("../../../reproduce/tr-88-08.toml");
 type Source = fn(&mut Laboratory) -> Result<Found, NotHere>;
 
 /// How each figure of ours is obtained, by the name that rows call it.
-const SOURCES: [(&str, Source); 47] = [
+const SOURCES: [(&str, Source); 52] = [
     ("pc-rate", |l| l.over_models(Machine::Pc, curves::rate)),
     ("at-rate", |l| l.over_models(Machine::At, curves::rate)),
     ("ship-stations", |_| ship::stations()),
@@ -43,6 +43,11 @@ const SOURCES: [(&str, Source); 47] = [
     ("ship-heading-period", |_| ship::heading_period()),
     ("ship-heading-size", |_| ship::heading_size()),
     ("ship-load", |_| ship::load_megabits()),
+    ("ship-lobe", |_| ship::lobe_metres()),
+    ("ship-trunk", |_| ship::trunk_metres()),
+    ("primitives", |_| Ok(was::primitives())),
+    ("monitor-match-all", |_| Ok(was::match_all())),
+    ("llc-sum", |l| l.over_models(Machine::Pc, curves::llc_sum)),
     ("ring-rate", |_| Ok(was::ring_rate())),
     ("ring-longest", |_| Ok(was::ring_longest())),
     ("address-octets", |_| Ok(was::address_octets())),
@@ -88,7 +93,7 @@ const SOURCES: [(&str, Source); 47] = [
 fn run(options: &Options, _: &mut Tell<'_>) -> Result<Reproduction, Impossible> {
     let mut laboratory = Laboratory::of_built_in(options.clone())?;
     let inputs = laboratory.inputs();
-    let outcomes = judge(row::parse(ROWS)?, &inputs, |source| obtain(&mut laboratory, source));
+    let outcomes = judge(row::parse(ROWS)?, &inputs, |source, _| obtain(&mut laboratory, source));
     let plots = figures::all(&mut laboratory, &inputs)?;
     let remarks = remarks(&laboratory, &inputs);
     Ok(Reproduction { outcomes, plots, remarks })

@@ -4,7 +4,7 @@
 
 use crate::reproduce::NotHere;
 use crate::reproduce::found::Found;
-use crate::scenario::{self, Flow, LLC_OCTETS, Pattern, Scenario};
+use crate::scenario::{self, Flow, LLC_OCTETS, MediumKind, Pattern, Scenario, Study};
 use crate::scenarios;
 use core::time::Duration;
 
@@ -45,12 +45,42 @@ pub(super) fn load_megabits() -> Result<Found, NotHere> {
     Ok(Found::exact(bits_per_second / 1e6))
 }
 
+/// Wiring centres of the ship.
+const CENTRES: f64 = 4.0;
+
+/// Metres between two wiring centres that follow each other: the bus goes from the first to the last.
+pub(super) fn trunk_metres() -> Result<Found, NotHere> {
+    let bus = length_metres(MediumKind::CsmaCd)?;
+    Ok(Found::exact(bus / (CENTRES - 1.0)))
+}
+
+/// Metres from a station to its wiring centre: the ring goes there and back, and through a trunk for each
+/// centre.
+pub(super) fn lobe_metres() -> Result<Found, NotHere> {
+    let trunks = CENTRES * trunk_metres()?.value;
+    let lobes = 2.0 * stations()?.value;
+    Ok(Found::exact((length_metres(MediumKind::ProNet10)? - trunks) / lobes))
+}
+
+/// Length of a medium on which the scenario runs.
+fn length_metres(kind: MediumKind) -> Result<f64, NotHere> {
+    let study = study()?;
+    let mut media = study.points.iter().map(|point| &point.scenario.medium);
+    let medium = media.find(|medium| medium.kind() == kind);
+    let length = medium.and_then(|medium| medium.length());
+    let (length, _) = length.ok_or_else(|| NotHere(format!("no ship on {kind:?}")))?;
+    Ok(length.metres())
+}
+
 fn load() -> Result<Scenario, NotHere> {
+    Ok(study()?.scenario().clone())
+}
+
+fn study() -> Result<Study, NotHere> {
     let built_in = scenarios::get(NAME)
         .ok_or_else(|| NotHere("no scenario of a ship comes with this version".to_owned()))?;
-    let study = scenario::load(built_in.text, &built_in.file())
-        .map_err(|error| NotHere(format!("the scenario of the ship: {error}")))?;
-    Ok(study.scenario().clone())
+    scenario::load(built_in.text, &built_in.file())
+        .map_err(|error| NotHere(format!("the scenario of the ship: {error}")))
 }
 
 fn find(scenario: &Scenario, word: &str) -> Result<Flow, NotHere> {

@@ -31,7 +31,7 @@ fn each_input_of_a_profile_moves_the_rows_that_rest_on_it_and_no_other() {
             let place = usize::from(machine == Machine::At);
             profiles[place] = profiles[place].with_input(&input.name, 1.1).unwrap();
             let after = answers(&profiles[0], &profiles[1]);
-            let told = format!("{} {}", machine.profile(), input.name);
+            let told = format!("{} {} + 10 %", machine.profile(), input.name);
             let names = listed::moved(&told, &before, &after);
             moved.insert(format!("{machine:?} {}", input.name), names);
         }

@@ -13,9 +13,10 @@ use std::collections::BTreeSet;
 use std::io;
 
 /// How the roles follow each other: what can succeed first.
-const ROLES: [Role; 7] = [
+const ROLES: [Role; 8] = [
     Role::Prediction,
     Role::Qualitative,
+    Role::Implied,
     Role::Assumption,
     Role::CalibrationInput,
     Role::Formula,
@@ -134,8 +135,8 @@ fn reasons(outcomes: &[Outcome]) -> Vec<(Vec<&str>, &str)> {
 }
 
 fn counts(summary: &Summary) -> Table {
-    let [first, second, third, fourth, fifth, sixth, seventh] =
-        ["reproduced", "within", "open", "differs", "absent", "input", "missed"]
+    let [first, second, third, fourth, fifth, sixth, seventh, eighth] =
+        ["reproduced", "within", "one run", "open", "differs", "absent", "input", "missed"]
             .map(|name| (name, Align::Right));
     let mut table = Table::new([
         ("", Align::Left),
@@ -147,12 +148,13 @@ fn counts(summary: &Summary) -> Table {
         fifth,
         sixth,
         seventh,
+        eighth,
     ]);
     for group in &summary.groups {
         let number = |count: usize| if count == 0 { "-".to_owned() } else { count.to_string() };
-        let [a, b, c, d, e, f, g] = group.verdicts.map(number);
+        let [a, b, c, d, e, f, g, h] = group.verdicts.map(number);
         let kind = format!("{:?}", group.kind);
-        table.row([kind, group.role.to_string(), a, b, c, d, e, f, g]);
+        table.row([kind, group.role.to_string(), a, b, c, d, e, f, g, h]);
     }
     table
 }
@@ -162,14 +164,16 @@ fn closing(summary: &Summary) -> [String; 2] {
     [
         format!(
             "{successes} of {candidates} predictions and shapes agree; {restatements} rows that \
-             restate another are not counted again. Configuration, formulas, tables, assumptions \
-             and inputs are no successes."
+             restate another are not counted again. Configuration, formulas, tables, assumptions, \
+             inputs and rows that follow from inputs are no successes."
         ),
         format!(
             "{}: ours lies in the published range; {}: in that range widened by the reading error \
-             (±); {}: partly; {}: outside.",
+             (±); {}: the paper's single run lies in the band that holds 90 % of our single runs; \
+             {}: partly; {}: outside.",
             Verdict::Reproduced,
             Verdict::WithinReadingError,
+            Verdict::OneOfOurs,
             Verdict::NotDecided,
             Verdict::Differs
         ),
