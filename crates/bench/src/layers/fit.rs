@@ -109,11 +109,16 @@ impl Fit {
         let departures = sizes.iter().enumerate().map(|(place, octets)| {
             let here: Summary = rounds.iter().filter_map(|ys| ys.get(place).copied()).collect();
             let nanos = here.mean().unwrap_or(f64::NAN) - at(*octets);
-            Departure { octets: *octets, nanos, share: nanos / at(*octets) }
+            Departure { octets: *octets, nanos, share: share(nanos, at(*octets)) }
         });
         let worst = departures.max_by(|a, b| a.nanos.abs().total_cmp(&b.nanos.abs()))?;
         Some(Self { intercept, slope, basis, lack: lack_of_fit(&x, rounds), worst })
     }
+}
+
+/// The distance from a line as a share of it. An operation without cost is on its line of zeros.
+fn share(distance: f64, line: f64) -> f64 {
+    if distance == 0.0 { 0.0 } else { distance / line }
 }
 
 impl Curve {
@@ -243,6 +248,13 @@ mod tests {
         assert_eq!((fit.basis, fit.is_doubtful()), (Basis::Sizes(5), None));
         assert!((fit.slope.mean - 1.0).abs() < 0.01);
         assert!(fit.slope.half_width < 0.02, "{fit:?}");
+    }
+
+    #[test]
+    fn an_operation_without_cost_is_on_its_line() {
+        let free = || round(|_| 0);
+        let fit = Curve::of_rounds(vec![free(), free()]).unwrap().fit.unwrap();
+        assert_eq!((fit.worst.nanos, fit.worst.share), (0.0, 0.0), "0 of 0 is no share of it");
     }
 
     #[test]
