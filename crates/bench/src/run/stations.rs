@@ -6,10 +6,10 @@ use crate::scenario::MediumKind;
 use sim::host::{Costed, Invalid, NoBuffer, Params};
 use stack::load::Flow;
 use stack::machine::Deadline;
-use stack::profile::{Host, HostParams};
+use stack::profile::{CHECKED_SAP, Host, HostParams};
 use stack::station::{Frame, MacQueues, Station, Transmission};
 use std::collections::{BTreeMap, BTreeSet};
-use wire::addr::Mac;
+use wire::addr::{Mac, Sap};
 use wire::time::{Instant, nanos};
 
 /// A simulated station that is, or has in it, a host.
@@ -143,8 +143,12 @@ pub(super) fn costed(places: Vec<Place>, medium: MediumKind) -> Result<Vec<Place
             return Ok(Placed::Bare(Box::new(bare(place))));
         };
         let params = profile.host(Layer::Llc, medium, no_buffer);
+        let mut checked = BTreeSet::from([CHECKED_SAP]);
+        if place.host.transport.checksum {
+            checked.insert(Sap::ISO_NETWORK);
+        }
         let host = host(place.host, place.flows, &params).absent(&place.absences);
-        Ok(Placed::On(Box::new(Costed::new(host, params, BTreeSet::new())?)))
+        Ok(Placed::On(Box::new(Costed::new(host, params, checked)?)))
     };
     places.into_iter().map(on_machine).collect()
 }

@@ -273,6 +273,26 @@ fn a_station_on_a_machine_is_later_by_what_the_machine_takes() {
 }
 
 #[test]
+fn the_crc_of_a_message_takes_time_on_a_machine() {
+    let delay = |profile: &str, crc: &str| {
+        let settings = [
+            ("stations.profile", profile),
+            ("flow.status.service", "message"),
+            ("flow.status.crc", crc),
+            ("stop.after", "200 ms"),
+        ];
+        let sample = run(&study(&at_once(), &settings).points[0], "", 0).unwrap();
+        sample.flows[0].delay.mean_ns.unwrap() / 1e6
+    };
+    // 29.997 us for each of 200 octets at the sender and 202 at the receiver: 12.0588 ms. The CRC's two
+    // octets: framing 0.5116, twice DMA 4.913, and 1.6 us on the wire.
+    let more = delay("pc-pronet", "true") - delay("pc-pronet", "false");
+    assert!((more - 12.0588 - 0.0119).abs() < 0.0005, "{more}");
+    let more = delay("ideal", "true") - delay("ideal", "false");
+    assert!((more - 0.0016).abs() < 0.0005, "{more}");
+}
+
+#[test]
 fn a_machine_that_is_not_known_is_answered_with_those_that_are() {
     let text = QUIET.replace("prefix = \"s\"", "prefix = \"s\", profile = \"pc-pronett\"");
     let error = bench::scenario::load(&text, "a.toml").unwrap_err().to_string();

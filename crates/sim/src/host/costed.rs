@@ -73,8 +73,8 @@ pub struct Costed<S> {
 }
 
 impl<S: Station> Costed<S> {
-    /// A station on a machine. `checked` are those of its SAPs whose LSDUs end with a CRC that
-    /// software makes and checks.
+    /// A station on a machine. `checked` are the SAPs to which LSDUs go that end with a CRC, which
+    /// software makes and checks; [`Sap::ISO_NETWORK`] is among them where TPDUs have a checksum.
     ///
     /// # Errors
     /// Where there cannot be such a machine.
@@ -131,17 +131,19 @@ impl<S: Station> Costed<S> {
         &self.counters
     }
 
-    /// Octets of a frame over which software makes or checks a CRC. LLC's own responses have none.
+    /// Octets of a frame over which software makes or checks a CRC, or transport its checksum. LLC's
+    /// own responses have none.
     fn checked_octets(&self, frame: &Frame, is_outgoing: bool) -> usize {
         let Some(header) = frame.first::<{ mac::HEADER_OCTETS + LLC_OCTETS }>() else { return 0 };
         let [.., destination, source, _] = header;
-        let own = Sap(if is_outgoing { source } else { destination });
-        if source & RESPONSE != 0 || !self.checked.contains(&own) {
+        let to = Sap(destination);
+        if source & RESPONSE != 0 || !self.checked.contains(&to) {
             return 0;
         }
-        // Who sends has yet to append what who receives goes over as well.
-        let header_octets = header.len() + if is_outgoing { CHECK_OCTETS } else { 0 };
-        frame.len().saturating_sub(header_octets)
+        // A sender has yet to append the CRC that a receiver goes over as well; a TPDU has its checksum
+        // among its parameters.
+        let appended = if is_outgoing && to != Sap::ISO_NETWORK { CHECK_OCTETS } else { 0 };
+        frame.len().saturating_sub(header.len() + appended)
     }
 
     fn begin(&mut self, now: Instant, job: u64) {
@@ -162,12 +164,12 @@ impl<S: Station> Costed<S> {
         let is_due = |task: &Task| task.sap.is_none() || task.sap == *sap;
         *done += list.iter().skip(*done).take_while(|task| !is_due(task)).count();
         match list.get(*done) {
-            Some(Task { name, uses, level, cost, .. }) => self.schedule.put(Step {
+            Some(task) => self.schedule.put(Step {
                 job,
-                task: name.clone(),
-                uses: uses.clone(),
-                level: *level,
-                left: cost.of(*octets, *checked_octets),
+                task: task.name.clone(),
+                uses: task.uses.clone(),
+                level: task.level,
+                left: task.cost.of(*octets, task.checked(*sap, *checked_octets)),
             }),
             None => self.end_stage(now, job),
         }

@@ -60,7 +60,8 @@ pub struct Cost {
     pub fixed: Duration,
     /// For each octet of the frame's data, in picoseconds.
     pub octet_picos: u64,
-    /// For each octet over which software makes or checks a CRC, in picoseconds.
+    /// For each octet over which software makes or checks a CRC, or the checksum of class 4, in
+    /// picoseconds.
     pub checked_octet_picos: u64,
     /// For each interface data unit, of so many octets, that the data are cut into: one at the least.
     /// None where there are no octets in a unit.
@@ -108,6 +109,15 @@ pub struct Task {
     pub cost: Cost,
     /// Only frames and messages of this LLC service access point cost it; all if none is named.
     pub sap: Option<Sap>,
+}
+
+impl Task {
+    /// Of the checked octets of a frame to a SAP those that are its own: transport's tasks make and
+    /// check the checksum of TPDUs, and those of LLC the CRC of messages.
+    pub(super) fn checked(&self, sap: Option<Sap>, octets: usize) -> usize {
+        let is_transport = sap == Some(Sap::ISO_NETWORK);
+        if self.sap.is_some() == is_transport { octets } else { 0 }
+    }
 }
 
 /// The tasks of a machine, in the order in which they are done.

@@ -13,4 +13,4 @@ pub use host::{Host, HostParams, MESSAGE_SAP, Unitdata};
 pub use messenger::Messenger;
 pub use network_host::{NetworkCounters, NetworkHost, NetworkHostParams};
 pub use programmed::Programmed;
-pub use sockets::MESSAGE_FLOWS;
+pub use sockets::{CHECKED_SAP, MESSAGE_FLOWS};

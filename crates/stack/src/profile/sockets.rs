@@ -13,7 +13,7 @@ use crate::messaging::{
 use crate::station::Transmission;
 use bytes::Bytes;
 use std::collections::{BTreeMap, VecDeque};
-use wire::addr::Mac;
+use wire::addr::{Mac, Sap};
 use wire::packet::Packet;
 use wire::time::Instant;
 
@@ -23,6 +23,8 @@ const PLAIN: u8 = 0x60;
 const CHECKED: u8 = 0x9C;
 /// LSAPs of local use that are somebody else's: messages without connection, and the rendezvous.
 const TAKEN: [u8; 2] = [super::MESSAGE_SAP.0, wire::rendezvous::SAP.0];
+/// Where messages with CRC arrive, whoever sends them.
+pub const CHECKED_SAP: Sap = Sap(CHECKED);
 /// From one LSAP of local use to the next: neither the group bit nor the one that ISO keeps.
 const STEP: usize = 4;
 /// Messages of a flow that may be under way at a time.
