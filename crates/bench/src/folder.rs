@@ -3,6 +3,7 @@
 //! ```text
 //! runs/2026-11-21T10-04-07-status-csma/
 //!     scenario.toml      as it was read
+//!     mine.toml          copies of the profile files that it names
 //!     run.json           who, what, where: see [`Provenance`]
 //!     samples.ndjson     a line for each run; the last says how it ended
 //! ```
@@ -10,12 +11,14 @@
 //! Every line is on disk before the next run ends, and the last line is written whatever happens
 //! short of the machine going down.
 
+use crate::profile::Files;
 use crate::sample::{End, Line, Sample};
+use crate::scenario::Study;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, Seek as _, Write};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// Where the numbers of a folder come from.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -34,12 +37,74 @@ pub struct Provenance {
     pub started: String,
     /// The machine: kernel, processor, operating system, ports, as the caller found them.
     pub host: BTreeMap<String, String>,
+    /// The profiles of simulated stations, by the names that the scenario has for them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub profiles: BTreeMap<String, UsedProfile>,
+}
+
+/// A profile that stations were on.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct UsedProfile {
+    /// Its title.
+    pub title: String,
+    /// The copy of its file in the folder; none of one that comes with the program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copy: Option<String>,
+}
+
+impl Provenance {
+    /// The profile files of a run folder.
+    #[must_use]
+    pub fn copies(&self, folder: &Path) -> Files {
+        let copy = |used: &UsedProfile| used.copy.as_ref().map(|copy| folder.join(copy));
+        let copies =
+            self.profiles.iter().filter_map(|(name, used)| Some((name.clone(), copy(used)?)));
+        Files::Copies(copies.collect())
+    }
+}
+
+/// The files of a run folder itself, and of what its writer makes there.
+const OWN: [&str; 3] = ["scenario.toml", "run.json", "samples.ndjson"];
+
+/// The profiles that a study's stations are on, as [`Provenance`] tells them. A file within the
+/// scenario's folder is copied to the same place of the run folder, so that the scenario there can run
+/// as it is; others go into the folder `profile-copies`.
+#[must_use]
+pub fn used_profiles(study: &Study) -> BTreeMap<String, UsedProfile> {
+    let machines = study.points.iter().flat_map(|point| point.scenario.machines.iter());
+    let titles: BTreeMap<&str, &str> =
+        machines.map(|(name, profile)| (name.as_str(), profile.title.as_str())).collect();
+    let place = |index: usize, name: &str| {
+        let path = Path::new(name);
+        let is_within = path.components().all(|part| matches!(part, Component::Normal(_)));
+        if is_within && !OWN.contains(&name) && !name.starts_with("profile-copies/") {
+            return name.to_owned();
+        }
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        format!("profile-copies/{index}-{file}")
+    };
+    let used = titles.into_iter().enumerate().map(|(index, (name, title))| {
+        let copy = study.profiles.contains_key(name).then(|| place(index + 1, name));
+        (name.to_owned(), UsedProfile { title: title.to_owned(), copy })
+    });
+    used.collect()
 }
 
 /// The name of a scenario's text: FNV-1a with 128 bits, hexadecimal.
 #[must_use]
 pub fn hash(scenario_text: &str) -> String {
     format!("{:032x}", stats::rng::fnv1a_128(scenario_text.bytes()))
+}
+
+/// The name of a scenario's text and of the profile files that it names, in their order.
+#[must_use]
+pub fn hash_of(study: &Study) -> String {
+    let text = study.source.file_text();
+    if study.profiles.is_empty() {
+        return hash(text);
+    }
+    let files = study.profiles.iter().map(|(name, file)| format!("\0{name}\0{}", file.text));
+    hash(&files.fold(text.to_owned(), |all, file| all + &file))
 }
 
 /// Writes lines of samples, and the last line whatever happens.
@@ -104,11 +169,20 @@ impl Folder {
     pub fn create(
         root: &Path,
         name: &str,
-        scenario_text: &str,
+        study: &Study,
         provenance: &Provenance,
     ) -> io::Result<Self> {
         let path = make(root, &format!("{}-{}", provenance.started, plain(name)))?;
-        fs::write(path.join("scenario.toml"), scenario_text)?;
+        fs::write(path.join("scenario.toml"), study.source.file_text())?;
+        for (name, file) in &study.profiles {
+            let Some(copy) = provenance.profiles.get(name).and_then(|used| used.copy.as_ref())
+            else {
+                continue;
+            };
+            let copy = path.join(copy);
+            copy.parent().map_or(Ok(()), fs::create_dir_all)?;
+            fs::write(copy, &file.text)?;
+        }
         let mut text = serde_json::to_string_pretty(provenance)?;
         text.push('\n');
         fs::write(path.join("run.json"), text)?;
@@ -255,6 +329,7 @@ pub fn read(path: &Path) -> Result<Results, ReadError> {
 mod tests {
     use super::*;
     use crate::sample::Origin;
+    use crate::scenario::Source;
 
     fn sample(replication: u64) -> Sample {
         Sample {
@@ -282,14 +357,21 @@ mod tests {
             program_version: "0.0.0".to_owned(),
             started: "2026-11-21T10-04-07".to_owned(),
             host: BTreeMap::new(),
+            profiles: BTreeMap::new(),
         }
+    }
+
+    /// A study of which the text alone is written.
+    fn study() -> Study {
+        let source = Source::new("a.toml", "version = 1");
+        let profiles = BTreeMap::new();
+        Study { source, points: Vec::new(), profiles, warnings: Vec::new() }
     }
 
     #[test]
     fn a_folder_holds_what_was_run_and_how_it_ended() {
         let root = tempfile::tempdir().unwrap();
-        let folder =
-            |name| Folder::create(root.path(), name, "version = 1", &provenance()).unwrap();
+        let folder = |name| Folder::create(root.path(), name, &study(), &provenance()).unwrap();
         let mut first = folder("a/b c");
         first.sample(&sample(0)).unwrap();
         first.sample(&sample(1)).unwrap();
@@ -307,7 +389,7 @@ mod tests {
     #[test]
     fn a_writer_that_is_dropped_still_writes_its_last_line() {
         let root = tempfile::tempdir().unwrap();
-        let mut folder = Folder::create(root.path(), "x", "", &provenance()).unwrap();
+        let mut folder = Folder::create(root.path(), "x", &study(), &provenance()).unwrap();
         let path = folder.path().to_owned();
         folder.sample(&sample(0)).unwrap();
         drop(folder);
@@ -320,7 +402,7 @@ mod tests {
     fn a_folder_that_is_opened_again_keeps_its_first_samples_and_ends_anew() {
         let root = tempfile::tempdir().unwrap();
         let whole = |count: u64| {
-            let mut folder = Folder::create(root.path(), "x", "", &provenance()).unwrap();
+            let mut folder = Folder::create(root.path(), "x", &study(), &provenance()).unwrap();
             (0..count).for_each(|it| folder.sample(&sample(it)).unwrap());
             folder
         };

@@ -1,7 +1,7 @@
 //! From a scenario to stations with addresses and flows, for simulated and live runs alike.
 
 use crate::collect::{Clocks, Collector, Cut, Watched};
-use crate::profile::{self, Profile};
+use crate::profile::Profile;
 use crate::scenario::{
     Flow, LLC_OCTETS, Medium, Pattern, Scenario, Service, Start, Station, Warmup,
 };
@@ -57,7 +57,10 @@ pub fn lay_out(scenario: &Scenario, seed: u64) -> Layout {
     let stations = scenario.all_stations();
     let background = scenario.background.as_ref().map_or(0, |b| b.stations);
     let total = stations.len() + usize::try_from(background).unwrap_or(0);
-    let named = stations.iter().map(|s| (s.name.clone(), s.position, s.profile));
+    let named = stations.iter().map(|station| {
+        let machine = scenario.machine_of(station).cloned();
+        (station.name.clone(), station.position, machine)
+    });
     let others = (1..=background).map(|i| (format!("background-{i}"), None, None));
     let lsdu_octets = scenario.medium.most_lsdu_octets();
     let messaging = scenario.has_messages().then(|| messaging_on(&scenario.medium));
@@ -81,7 +84,7 @@ pub fn lay_out(scenario: &Scenario, seed: u64) -> Layout {
                 messaging: messaging.filter(|_| speaks(&name)),
             },
             name,
-            profile: profile.and_then(|name| profile::built_in(name.0)),
+            profile,
             absences: stations.get(index).map(Station::absences).unwrap_or_default(),
             flows: Vec::new(),
             metres: position

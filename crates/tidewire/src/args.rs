@@ -5,6 +5,7 @@ pub(crate) mod capture;
 pub(crate) mod export;
 pub(crate) mod layers;
 pub(crate) mod measuring;
+pub(crate) mod profiles;
 pub(crate) mod relay;
 pub(crate) mod source;
 
@@ -70,6 +71,8 @@ pub(crate) enum Verb {
     Reproduce(Reproduce),
     /// The scenarios that come with tidewire.
     Scenarios(Scenarios),
+    /// The machines that simulated stations can be on.
+    Profiles(profiles::Profiles),
     /// What this machine can do, and what to do about what it cannot.
     Doctor,
     /// Explain a topic.

@@ -158,6 +158,31 @@ pub(crate) fn write(path: &Path, octets: &[u8]) -> io::Result<()> {
     written
 }
 
+/// Writes a whole file under a name that nothing has yet.
+///
+/// # Errors
+/// Those of the system; `AlreadyExists` where there is such a file, which stays as it is.
+pub(crate) fn write_new(path: &Path, octets: &[u8]) -> io::Result<()> {
+    if path.symlink_metadata().is_ok() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    let temporary = temporary(path)?;
+    let made = fs::write(&temporary, octets).and_then(|()| place_new(&temporary, path, octets));
+    fs::remove_file(&temporary).ok();
+    made
+}
+
+/// Gives a file a second name, or makes it anew where files have one name only.
+fn place_new(temporary: &Path, path: &Path, octets: &[u8]) -> io::Result<()> {
+    use io::Write as _;
+    match fs::hard_link(temporary, path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            File::create_new(path)?.write_all(octets)
+        }
+        placed => placed,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

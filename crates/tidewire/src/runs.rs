@@ -8,14 +8,15 @@ use crate::{calendar, differences, host, report, verdicts};
 use anyhow::Context;
 use bench::PROGRAM_VERSION;
 use bench::analysis::{Report, analyse};
-use bench::folder::{Folder, Provenance};
+use bench::folder::{self, Folder, Provenance};
 use bench::sample::{End, Line, Sample};
 use bench::scenario::Point;
 use bench::verdict::{Judged, Verdict, judge, worst};
 use live::clock;
 use serde::Serialize;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
+use wire::printable::Printable;
 
 /// The confidence of every interval that is told.
 pub(crate) const LEVEL: f64 = 0.95;
@@ -40,6 +41,16 @@ pub(crate) struct Findings<'a> {
     pub(crate) judged: Option<Vec<Judged>>,
     /// The key whose differences are told, if any are.
     pub(crate) differences: Option<&'a str>,
+}
+
+impl<'a> Findings<'a> {
+    /// The machines of simulated stations that take time, and their titles.
+    fn machines(&self) -> BTreeMap<&'a str, &'a str> {
+        let points = self.points.iter().filter(|_| self.is_predicted);
+        let machines = points.flat_map(|point| point.scenario.machines.iter());
+        let machines = machines.filter(|(_, profile)| !profile.is_ideal());
+        machines.map(|(name, profile)| (name.as_str(), profile.title.as_str())).collect()
+    }
 }
 
 /// What a study came to.
@@ -72,6 +83,8 @@ struct Record<'a> {
     report: &'a Report,
     #[serde(skip_serializing_if = "<[Judged]>::is_empty")]
     requirements: &'a [Judged],
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    profiles: BTreeMap<&'a str, &'a str>,
 }
 
 impl<'a> Recording<'a> {
@@ -135,14 +148,23 @@ impl<'a> Recording<'a> {
         let path = finish(folder, &end)?;
         let bounded: &[Point] = if findings.is_predicted { findings.points } else { &[] };
         let report = analyse(&samples, LEVEL).with_bounds(bounded);
+        let profiles = findings.machines();
         let judged = findings.judged.unwrap_or_else(|| judge(&report, findings.points));
-        let record = Record { folder: path.as_deref(), report: &report, requirements: &judged };
-        output.record(&record)?;
+        let (folder, requirements) = (path.as_deref(), judged.as_slice());
+        output.record(&Record {
+            folder,
+            report: &report,
+            requirements,
+            profiles: profiles.clone(),
+        })?;
         if let Some(key) = findings.differences {
             differences::record(&report, key, output)?;
         }
         output.record(&Line::End(end))?;
         report::tell(&report, output)?;
+        for (name, title) in &profiles {
+            output.line(format_args!("  machine {}: {title}", Printable(name)))?;
+        }
         verdicts::tell(&judged, &report, output)?;
         if let Some(key) = findings.differences {
             differences::tell(&report, key, output)?;
@@ -174,7 +196,6 @@ fn finish(folder: Option<Folder>, end: &End) -> anyhow::Result<Option<PathBuf>> 
 }
 
 fn create(chosen: &Chosen, run: &RunOptions) -> anyhow::Result<Folder> {
-    let text = chosen.text();
     let scenario = chosen.study.scenario();
     let provenance = Provenance {
         title: scenario.title.clone(),
@@ -184,7 +205,8 @@ fn create(chosen: &Chosen, run: &RunOptions) -> anyhow::Result<Folder> {
         program_version: PROGRAM_VERSION.to_owned(),
         started: calendar::folder_name(clock::wall()),
         host: host::facts(),
+        profiles: folder::used_profiles(&chosen.study),
     };
-    Folder::create(&run.output, &chosen.name, text, &provenance)
+    Folder::create(&run.output, &chosen.name, &chosen.study, &provenance)
         .with_context(|| format!("cannot write a run folder in {}", run.output.display()))
 }

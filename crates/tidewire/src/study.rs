@@ -3,13 +3,14 @@
 use crate::args::RunOptions;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
-use crate::output_file::Inputs;
+use crate::output_file::{self, Inputs};
 use bench::folder;
-use bench::scenario::{self, MOST_REPLICATIONS, MOST_RUNS, Scenario, Study, meant};
+use bench::profile::Files;
+use bench::scenario::{self, MOST_REPLICATIONS, MOST_RUNS, Matters, Scenario, Study, meant};
 use bench::scenarios;
 use serde::Serialize;
-use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::fs;
+use std::io;
 use std::path::Path;
 
 /// A scenario to be run.
@@ -18,21 +19,26 @@ pub(crate) struct Chosen {
     pub(crate) name: String,
     /// The points to run.
     pub(crate) study: Study,
-    /// The file that it was read from, if it was.
+    /// The files that it was read from: its own and those of profiles.
     pub(crate) inputs: Inputs,
 }
 
 impl Chosen {
-    /// The scenario's text as it was read.
-    pub(crate) fn text(&self) -> &str {
-        let source = &self.study.source;
-        source.text.get(..source.file_octets).unwrap_or_default()
-    }
-
-    /// What samples call that text.
+    /// What samples call the scenario's text, and that of the profiles that it names.
     pub(crate) fn hash(&self) -> String {
-        folder::hash(self.text())
+        folder::hash_of(&self.study)
     }
+}
+
+/// What a scenario is loaded for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Purpose {
+    /// To be simulated.
+    Simulate,
+    /// To be simulated further, with the profiles that a run folder has.
+    Resume(Files),
+    /// To be run by this host: what holds of simulated stations alone is no warning.
+    Measure,
 }
 
 /// Loads a scenario, puts what the command line says in place of what it says, and prints its
@@ -40,22 +46,32 @@ impl Chosen {
 ///
 /// # Errors
 /// Where there is no such scenario, or everything that is wrong with it.
-pub(crate) fn choose(which: &str, run: &RunOptions, output: &Output) -> anyhow::Result<Chosen> {
+pub(crate) fn choose(
+    which: &str,
+    purpose: &Purpose,
+    run: &RunOptions,
+    output: &Output,
+) -> anyhow::Result<Chosen> {
     let path = Path::new(which);
-    let (name, file, text) = match scenarios::get(which) {
+    let (name, file, text, files) = match scenarios::get(which) {
         Some(built_in) if !path.is_file() => {
-            (built_in.name.to_owned(), built_in.file(), built_in.text.to_owned())
+            (built_in.name.to_owned(), built_in.file(), built_in.text.to_owned(), Files::None)
         }
         _ => {
             let text = fs::read_to_string(path).map_err(|error| missing(which, &error))?;
             let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            (stem, which.to_owned(), text)
+            let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+            (stem, which.to_owned(), text, Files::Beside(folder))
         }
     };
-    let mut study = scenario::load(&text, &file)
+    let files = if let Purpose::Resume(copies) = purpose { copies } else { &files };
+    let mut study = scenario::load_from(&text, &file, files)
         .map_err(|error| Failure::usage(format!("{file} cannot run:\n{error}")))?;
+    let is_simulated = *purpose != Purpose::Measure;
     for warning in &study.warnings {
-        output.remark(warning.render(&study.source).trim_end());
+        if is_simulated || warning.matters == Matters::Always {
+            output.remark(warning.render(&study.source).trim_end());
+        }
     }
     if run.runs == Some(0) {
         return Err(Failure::usage("--runs 0: a point takes at least one run").into());
@@ -73,7 +89,9 @@ pub(crate) fn choose(which: &str, run: &RunOptions, output: &Output) -> anyhow::
         scenario.seed = run.seed.unwrap_or(scenario.seed);
         scenario.replications = run.runs.unwrap_or(scenario.replications);
     }
-    Ok(Chosen { name, study, inputs: Inputs::of([path]) })
+    let profiles = study.profiles.values().map(|file| file.path.as_path());
+    let inputs = Inputs::of(profiles.chain([path]));
+    Ok(Chosen { name, study, inputs })
 }
 
 /// The names of the scenarios that come with the program, the likely one first.
@@ -100,8 +118,7 @@ fn missing(which: &str, error: &io::Error) -> Failure {
 
 /// Writes a new file; one that exists stays as it is.
 pub(crate) fn write_new(text: &str, path: &Path) -> Result<(), Failure> {
-    let written = File::create_new(path).and_then(|mut file| file.write_all(text.as_bytes()));
-    written.map_err(|error| match error.kind() {
+    output_file::write_new(path, text.as_bytes()).map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => {
             Failure::failed(format!("{} exists and is not overwritten", path.display()))
         }

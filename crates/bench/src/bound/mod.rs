@@ -135,14 +135,13 @@ pub fn bounds(scenario: &Scenario) -> Vec<Bound> {
 
 /// Why no flow of a scenario has a bound.
 fn general(scenario: &Scenario) -> Option<Reason> {
-    let is_machine = |name: &str| name != "ideal";
-    let machines = scenario.all_stations();
-    let mut machines = machines.iter().filter_map(|station| station.profile);
+    let stations = scenario.all_stations();
+    let mut machines = stations.iter().filter_map(|station| scenario.machine_of(station));
     match scenario.medium {
         Medium::CsmaCd { .. } | Medium::T1s { plca: false, .. } => Some(Reason::Contention),
         _ if scenario.faults != Faults::NONE => Some(Reason::Faults),
         _ if scenario.has_changes() => Some(Reason::Members),
-        _ if machines.any(|profile| is_machine(profile.0)) => Some(Reason::Machines),
+        _ if machines.next().is_some() => Some(Reason::Machines),
         _ => None,
     }
 }

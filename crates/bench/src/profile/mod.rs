@@ -8,13 +8,19 @@
 //! A profile has what the MAC and LLC take, the software CRC of messages, and where it says so
 //! transport and a user on another processor. Not modelled: what timers and connections take.
 
+mod files;
 mod parse;
+mod view;
 
-pub use parse::parse;
+pub use files::{Files, MOST_OCTETS, ProfileFile, Unreadable, is_file_name, read_file};
+pub use parse::{parse, parse_file};
+pub use view::{CostView, ResourceView, TaskView};
 
 use crate::scenario::MediumKind;
 use core::fmt;
 use core::time::Duration;
+use schemars::JsonSchema;
+use serde::Serialize;
 use sim::host::{self, Cost, Interface, Level, NoBuffer, Resource, Task, Tasks};
 use wire::addr::Sap;
 
@@ -67,6 +73,34 @@ pub struct Profile {
     works: Vec<Work>,
 }
 
+/// What a station does that may take its machine time.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Function {
+    /// Class 4 transport, checksums aside.
+    #[serde(rename = "class-4")]
+    Class4,
+    /// The checksum of class 4.
+    Checksum,
+    /// Datagrams of LLC.
+    Datagram,
+    /// Messages, their CRC aside.
+    Message,
+    /// The CRC of messages.
+    Crc,
+}
+
+impl Function {
+    /// All of them, by the names that scenarios have for them.
+    pub const ALL: [(&'static str, Self); 5] = [
+        ("class-4", Self::Class4),
+        ("checksum", Self::Checksum),
+        ("datagram", Self::Datagram),
+        ("message", Self::Message),
+        ("crc", Self::Crc),
+    ];
+}
+
 /// A number that was put in.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Input {
@@ -93,6 +127,20 @@ pub enum Unit {
     Ratio,
     /// Octets.
     Octets,
+}
+
+impl Unit {
+    /// The least and the most that an input of this unit may be: an hour, a second for each octet, and
+    /// speeds from a thousandth to a million.
+    #[must_use]
+    pub const fn limits(self) -> (f64, f64) {
+        match self {
+            Self::Milliseconds => (0.0, 3_600_000.0),
+            Self::MicrosecondsPerOctet => (0.0, 1_000_000.0),
+            Self::Ratio => (0.001, 1_000_000.0),
+            Self::Octets => (1.0, 1_073_741_824.0),
+        }
+    }
 }
 
 impl fmt::Display for Unit {
@@ -157,6 +205,12 @@ struct Work {
     sap: Option<Sap>,
     level: Level,
     uses: Vec<usize>,
+    cost: Charges,
+}
+
+/// The inputs that the parts of a cost are, by their numbers.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+struct Charges {
     fixed: Option<usize>,
     octet: Option<usize>,
     checked_octet: Option<usize>,
@@ -166,7 +220,52 @@ struct Work {
     divided: Option<usize>,
 }
 
+impl Charges {
+    /// The parts with their keys.
+    const fn parts(&self) -> [(&'static str, Option<usize>); 7] {
+        [
+            ("fixed", self.fixed),
+            ("octet", self.octet),
+            ("checked-octet", self.checked_octet),
+            ("least", self.least),
+            ("unit", self.unit),
+            ("unit-octets", self.unit_octets),
+            ("divided", self.divided),
+        ]
+    }
+}
+
 impl Profile {
+    /// Whether a station on it takes no time.
+    #[must_use]
+    pub const fn is_ideal(&self) -> bool {
+        self.works.is_empty()
+    }
+
+    /// Whether a task has a cost for this function of a station, if only an input of 0.
+    #[must_use]
+    pub fn charges(&self, function: Function) -> bool {
+        self.works.iter().any(|work| {
+            let is_transport = work.sap.is_some();
+            let is_checked = work.cost.checked_octet.is_some();
+            let parts = work.cost.parts();
+            let has_others =
+                parts.iter().any(|(part, input)| *part != "checked-octet" && input.is_some());
+            match function {
+                Function::Class4 => is_transport && has_others,
+                Function::Checksum => is_transport && is_checked,
+                Function::Datagram | Function::Message => !is_transport && has_others,
+                Function::Crc => !is_transport && is_checked,
+            }
+        })
+    }
+
+    /// Whether its users and its protocols are on different processors.
+    #[must_use]
+    pub fn has_front_end(&self) -> bool {
+        self.works.iter().any(|work| matches!(work.stage, Stage::Submit | Stage::Deliver))
+    }
+
     /// The input of this name.
     #[must_use]
     pub fn input(&self, name: &str) -> Option<&Input> {
@@ -255,15 +354,16 @@ impl Profile {
         let picos = |input: Option<usize>| {
             input.map_or(0, |input| (self.value(input) * 1e6 / speed).round() as u64)
         };
+        let charges = &work.cost;
         let cost = Cost {
-            fixed: time(work.fixed),
-            octet_picos: picos(work.octet),
-            checked_octet_picos: picos(work.checked_octet),
-            least: time(work.least),
-            unit: time(work.unit),
+            fixed: time(charges.fixed),
+            octet_picos: picos(charges.octet),
+            checked_octet_picos: picos(charges.checked_octet),
+            least: time(charges.least),
+            unit: time(charges.unit),
             // Octets are no times: a faster machine has units as large.
-            unit_octets: work.unit_octets.map_or(0, |input| self.value(input) as usize),
-            divided: time(work.divided),
+            unit_octets: charges.unit_octets.map_or(0, |input| self.value(input) as usize),
+            divided: time(charges.divided),
         };
         let sap = work.sap;
         Task { name: work.name.clone(), uses: work.uses.clone(), level: work.level, cost, sap }

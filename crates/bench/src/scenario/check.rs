@@ -10,6 +10,7 @@ use super::{
     Background, Flow, LLC_OCTETS, MOST_REPLICATIONS, Medium, Pattern, Protocol, Scenario, Service,
     Share, Size, Span, Start, Subject, Warmup, feasible, members,
 };
+use crate::profile::Profile;
 use core::ops::Range;
 use sim::medium::{csma_cd, plca, switched, token_bus, token_ring};
 use stack::llc::type3;
@@ -496,11 +497,10 @@ impl Checker<'_, '_> {
         if scenario.medium.framing() != Framing::Ieee8024Responding {
             return;
         }
-        let named = scenario.named_stations.iter().enumerate();
-        let named = named.filter(|(_, station)| station.profile.is_some());
-        let group = scenario.stations.as_ref().and_then(|group| group.profile);
-        let paths = named.map(|(index, _)| format!("station.{index}.profile"));
-        for path in paths.chain(group.map(|_| "stations.profile".to_owned())) {
+        for (name, path) in scenario.profile_keys() {
+            if scenario.machines.get(name).is_none_or(Profile::is_ideal) {
+                continue;
+            }
             let message = "a station on a machine does not answer within two slot times";
             let problem = Problem::error(self.place(&path), message);
             let help = "leave `request-with-response` or the profile out";

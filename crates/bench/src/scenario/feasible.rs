@@ -122,7 +122,8 @@ mod tests {
     fn check(medium: &str, pattern: &str, size: &str, deadline: &str, expected: &[&str]) {
         let text = format!(
             "version = 1\ntitle = \"t\"\nstop = {{ after = \"1 s\" }}\nmedium = {medium}\n\
-             [[station]]\nname = \"a\"\n[[station]]\nname = \"b\"\n[[flow]]\nname = \"f\"\n\
+             [[station]]\nname = \"a\"\nprofile = \"ideal\"\n[[station]]\nname = \"b\"\n\
+             profile = \"ideal\"\n[[flow]]\nname = \"f\"\n\
              from = \"a\"\nto = \"b\"\nservice = \"class-4\"\npattern = {pattern}\n\
              size = \"{size}\"\ndeadline = \"{deadline}\"\n"
         );

@@ -7,9 +7,10 @@
 mod check;
 mod feasible;
 pub(crate) mod fields;
+mod machines;
 mod medium;
 mod members;
-mod names;
+pub(crate) mod names;
 mod network;
 mod parse;
 mod problem;
@@ -19,15 +20,17 @@ mod transport;
 mod vary;
 
 pub use feasible::bits_due_per_second;
+pub use machines::ProfileName;
 pub use medium::{Classes, Maintenance, Medium, MediumKind, RequestWithResponse};
 pub use network::{Network, Protocol};
-pub use problem::{Problem, ScenarioError, Severity, Source, meant};
+pub use problem::{Matters, Problem, ScenarioError, Severity, Source, meant};
 pub use quantity::{Length, NotAQuantity, Rate, Share, Size, Span};
 pub use require::{NotARequirement, Relation, Requirement, Subject};
 pub use transport::{Acknowledge, Credit, Retransmit, Timer, Transport};
 pub(crate) use vary::not_toml;
-pub use vary::{Point, Setting, Study, Values, load, load_with, load_within};
+pub use vary::{Point, Setting, Study, Values, load, load_from, load_with, load_within};
 
+use crate::profile::Profile;
 use core::time::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -105,6 +108,10 @@ pub struct Scenario {
     #[serde(skip_serializing_if = "varies_nothing")]
     #[schemars(with = "Option<BTreeMap<String, vary::AxisSchema>>")]
     pub vary: Arc<BTreeMap<String, Vec<toml::Value>>>,
+    /// The machines that its stations are on, by name.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub machines: Arc<BTreeMap<ProfileName, Profile>>,
 }
 
 fn varies_nothing(vary: &Arc<BTreeMap<String, Vec<toml::Value>>>) -> bool {
@@ -298,12 +305,6 @@ pub struct Station {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loses_token_at: Option<Span>,
 }
-
-/// The name of a machine that comes with the program: `ideal`, `pc-pronet`, `at-pronet`, `intel-310` or
-/// `nbs-1986`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
-#[serde(transparent)]
-pub struct ProfileName(pub &'static str);
 
 /// Stations that differ by number alone: `station-1`, `station-2` and so on.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
@@ -520,7 +521,7 @@ impl Scenario {
             (1..=group.count).map(|i| Station {
                 name: format!("{}-{i}", group.prefix),
                 position: None,
-                profile: group.profile,
+                profile: group.profile.clone(),
                 enters_at: None,
                 leaves_at: None,
                 fails_at: None,

@@ -8,12 +8,12 @@ const LONGEST_NAME: usize = 64;
 const LONGEST_TITLE: usize = 200;
 
 /// What is wrong with a name, if anything.
-pub(super) fn wrong_name(name: &str) -> Option<String> {
+pub(crate) fn wrong_name(name: &str) -> Option<String> {
     wrong(name, LONGEST_NAME, "name")
 }
 
 /// What is wrong with a title, if anything.
-pub(super) fn wrong_title(title: &str) -> Option<String> {
+pub(crate) fn wrong_title(title: &str) -> Option<String> {
     wrong(title, LONGEST_TITLE, "title")
 }
 

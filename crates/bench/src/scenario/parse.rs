@@ -6,10 +6,9 @@ use super::quantity::{Rate, Share, Size, Span};
 use super::require;
 use super::{
     Background, Burst, Classes, DamageKind, Faults, Flow, Group, Maintenance, Medium, MediumKind,
-    Network, Pattern, ProfileName, RequestWithResponse, Scenario, Service, Start, Station, Stop,
-    Transport, VERSION, Warmup,
+    Network, Pattern, RequestWithResponse, Scenario, Service, Start, Station, Stop, Transport,
+    VERSION, Warmup,
 };
-use crate::profile;
 use core::time::Duration;
 use std::sync::Arc;
 use toml::de::DeValue;
@@ -59,6 +58,7 @@ pub(super) fn scenario(document: &Placed<'_>, problems: &mut Vec<Problem>) -> Op
         background,
         require: require.unwrap_or_default(),
         vary: Arc::default(),
+        machines: Arc::default(),
     })
 }
 
@@ -319,13 +319,6 @@ impl Read for Station {
         fields.finish(problems);
         let name = name?;
         Some(Self { name, position, profile, enters_at, leaves_at, fails_at, loses_token_at })
-    }
-}
-
-impl Read for ProfileName {
-    fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
-        let names = profile::ALL.map(|built_in| (built_in.name, Self(built_in.name)));
-        pick(&String::read(value, problems)?, value.span(), "profile", &names, problems)
     }
 }
 

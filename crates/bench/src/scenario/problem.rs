@@ -28,6 +28,12 @@ impl Source {
         Self { file: file.to_owned(), text: text.to_owned(), file_octets: text.len() }
     }
 
+    /// The file's text.
+    #[must_use]
+    pub fn file_text(&self) -> &str {
+        self.text.get(..self.file_octets).unwrap_or_default()
+    }
+
     /// The name, line and column (from 1) of an octet, and that line's text.
     fn place(&self, octet: usize) -> (&str, usize, usize, &str) {
         let octet = octet.min(self.text.len());
@@ -66,6 +72,19 @@ pub struct Problem {
     pub label: Option<String>,
     /// What to do about it.
     pub help: Option<String>,
+    /// What is wrong with a file that these octets name.
+    pub cause: Option<Box<ScenarioError>>,
+    /// What it matters for.
+    pub matters: Matters,
+}
+
+/// What a problem matters for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Matters {
+    /// Every run.
+    Always,
+    /// Simulated runs.
+    WhenSimulated,
 }
 
 impl Problem {
@@ -73,13 +92,28 @@ impl Problem {
     #[must_use]
     pub fn error(span: Range<usize>, message: impl Into<String>) -> Self {
         let message = message.into();
-        Self { severity: Severity::Error, message, span, label: None, help: None }
+        Self {
+            severity: Severity::Error,
+            message,
+            span,
+            label: None,
+            help: None,
+            cause: None,
+            matters: Matters::Always,
+        }
     }
 
     /// A warning about these octets.
     #[must_use]
     pub fn warning(span: Range<usize>, message: impl Into<String>) -> Self {
         Self { severity: Severity::Warning, ..Self::error(span, message) }
+    }
+
+    /// The same, of no importance to stations that are not simulated.
+    #[must_use]
+    pub const fn when_simulated(mut self) -> Self {
+        self.matters = Matters::WhenSimulated;
+        self
     }
 
     /// The same with words at its caret.
@@ -93,6 +127,13 @@ impl Problem {
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
+        self
+    }
+
+    /// The same with what is wrong with the file that it is about.
+    #[must_use]
+    pub fn cause(mut self, cause: Box<ScenarioError>) -> Self {
+        self.cause = Some(cause);
         self
     }
 
@@ -119,6 +160,9 @@ impl Problem {
         );
         if let Some(help) = &self.help {
             shown.push_str(&format!("{margin} |\n{margin} = help: {}\n", Printable(help)));
+        }
+        if let Some(cause) = &self.cause {
+            shown.push_str(&format!("\n{cause}\n"));
         }
         shown
     }

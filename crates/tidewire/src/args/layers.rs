@@ -64,7 +64,7 @@ pub(crate) const MORE_SIZES: &str = "64,256,512,1024,1536,2041";
     after_help = "Examples:\n  tidewire predict layers --profile pc-pronet\n  tidewire predict layers --profile at-pronet --figure at.svg"
 )]
 pub(crate) struct PredictLayers {
-    /// The machine: pc-pronet, at-pronet or ideal.
+    /// The machine: pc-pronet, at-pronet, ideal, or a profile file.
     #[arg(long, value_name = "NAME", default_value = "pc-pronet")]
     pub(crate) profile: String,
     /// Octets of the messages, 1 to 2041; of at least two sizes.

@@ -6,7 +6,7 @@ use crate::output::Output;
 use crate::output_file::Inputs;
 use crate::quantity;
 use crate::runs::{LEVEL, keep};
-use crate::study::{self, Chosen};
+use crate::study::{self, Chosen, Purpose};
 use crate::{host, interrupt, way};
 use bench::analysis::{FlowReport, Report, analyse};
 use bench::compare::{Verdict, compare};
@@ -42,12 +42,13 @@ pub(crate) fn run(demo: &Demo, output: &Output) -> anyhow::Result<Exit> {
     )?;
     let options = options(demo, None);
     let quiet = Output { json: false, quiet: true };
-    let both = study::choose(BOTH, &options, &quiet)?;
+    let both = study::choose(BOTH, &Purpose::Measure, &options, &quiet)?;
     let mut steps = Vec::new();
     let (measured, step) = measure(&both, stop)?;
     tell(&mut steps, "measure", step, output)?;
     tell(&mut steps, "watch", watch()?, output)?;
-    let short = study::choose(PREDICTED, &self::options(demo, Some(4)), &quiet)?;
+    let short =
+        study::choose(PREDICTED, &Purpose::Simulate, &self::options(demo, Some(4)), &quiet)?;
     for step in predict(&short, stop)? {
         tell(&mut steps, "predict", step, output)?;
     }

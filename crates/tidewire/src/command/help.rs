@@ -8,8 +8,9 @@ use clap::error::ErrorKind;
 use serde_json::json;
 
 /// The topics, their first lines, and their texts.
-const TOPICS: [(&str, &str, &str); 18] = [
+const TOPICS: [(&str, &str, &str); 19] = [
     ("scenario", "what a scenario file says", include_str!("../../help/scenario.md")),
+    ("profiles", "machines of one's own", include_str!("../../help/profiles.md")),
     ("units", "how times, sizes and rates are written", include_str!("../../help/units.md")),
     ("media", "the media that can be simulated", include_str!("../../help/media.md")),
     ("faults", "what can befall frames", include_str!("../../help/faults.md")),

@@ -5,7 +5,7 @@ use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::output_file::Inputs;
 use crate::runs::{Findings, Recording};
-use crate::study::{self, Chosen};
+use crate::study::{self, Chosen, Purpose};
 use crate::{interrupt, quantity, way};
 use bench::analysis::Unit;
 use bench::scenario::{self, Faults, Span};
@@ -22,7 +22,7 @@ pub(crate) fn run(measure: &Measure, output: &Output) -> anyhow::Result<Exit> {
         return super::foreign::run(measure, output);
     }
     let chosen = match &measure.scenario {
-        Some(which) => study::choose(which, &measure.run, output)?,
+        Some(which) => study::choose(which, &Purpose::Measure, &measure.run, output)?,
         None => single(measure)?,
     };
     if measure.run.print_scenario {

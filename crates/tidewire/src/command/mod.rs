@@ -13,6 +13,7 @@ mod measure;
 mod measuring;
 mod meter;
 mod predict;
+mod profiles;
 mod relay;
 mod reproduce;
 mod scenarios;
@@ -50,6 +51,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Exit> {
         Verb::Advise(advise) => advise::run(&advise, &output),
         Verb::Reproduce(reproduce) => reproduce::run(&reproduce, &output),
         Verb::Scenarios(scenarios) => scenarios::run(&scenarios, &output),
+        Verb::Profiles(profiles) => profiles::run(&profiles, &output),
         Verb::Doctor => doctor::run(&output),
         Verb::Help(help) => help::run(&help, &output),
     }

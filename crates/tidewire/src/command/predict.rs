@@ -7,7 +7,7 @@ use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::output_file::{self, Created, Placing};
 use crate::runs::{Findings, LEVEL, Outcome, Recording};
-use crate::study::{self, Chosen};
+use crate::study::{self, Chosen, Purpose};
 use crate::{differences, figure, host, interrupt, plot, quantity, sweep};
 use anyhow::Context;
 use bench::run::{self, Ended, Goal, Look, Made, Plan, Watch, all_runs};
@@ -27,7 +27,7 @@ pub(crate) fn run(options: &Predict, output: &Output) -> anyhow::Result<Exit> {
         return again::resume(folder, output);
     }
     let scenario = options.scenario.as_ref().expect("demanded where no experiment is named");
-    let chosen = choose(scenario, options, output)?;
+    let chosen = choose(scenario, &Purpose::Simulate, options, output)?;
     if options.run.print_scenario {
         return study::print(&chosen, output);
     }
@@ -45,8 +45,13 @@ pub(crate) fn run(options: &Predict, output: &Output) -> anyhow::Result<Exit> {
 }
 
 /// The scenario, with what the command line requires of it.
-fn choose(scenario: &str, options: &Predict, output: &Output) -> anyhow::Result<Chosen> {
-    let mut chosen = study::choose(scenario, &options.run, output)?;
+fn choose(
+    scenario: &str,
+    purpose: &Purpose,
+    options: &Predict,
+    output: &Output,
+) -> anyhow::Result<Chosen> {
+    let mut chosen = study::choose(scenario, purpose, &options.run, output)?;
     for requirement in &options.until.require {
         let flows = chosen.study.scenario().flows.iter().map(|flow| flow.name.as_str());
         let flows: Vec<&str> = flows.collect();

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Verbs whose output is a function of what they are given, so that every line shown is checked.
-const REPEATABLE: [&str; 6] = ["predict", "watch", "dissect", "scenarios", "reproduce", "advise"];
+const REPEATABLE: [&str; 7] =
+    ["predict", "watch", "dissect", "scenarios", "profiles", "reproduce", "advise"];
 
 /// A command of a document and the lines shown below it.
 struct Example {

@@ -26,6 +26,7 @@ fn every_verb_explains_its_options() {
         "advise",
         "reproduce",
         "scenarios",
+        "profiles",
         "doctor",
         "help",
     ];

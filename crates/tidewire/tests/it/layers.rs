@@ -123,6 +123,13 @@ fn a_machine_is_predicted_alike_each_time_and_says_what_was_put_in() {
     let unknown = run(&["predict", "layers", "--profile", "vax"]);
     check_code(&unknown, 2);
     assert!(stderr(&unknown).contains("one of ideal, pc-pronet, at-pronet"));
+    for profile in ["intel-310", "nbs-1986"] {
+        let refused = run(&["predict", "layers", "--profile", profile]);
+        check_code(&refused, 2);
+        assert!(stderr(&refused).contains("protocols on a front end"), "{}", stderr(&refused));
+    }
+    let ideal = stdout(&run(&[&few[..], &["--profile", "ideal"]].concat()));
+    assert!(!ideal.contains("NaN") && ideal.contains("+0.0 % at"), "{ideal}");
 }
 
 /// A network namespace that is removed when this is dropped.

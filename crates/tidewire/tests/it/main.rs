@@ -27,6 +27,7 @@ mod monitor;
 mod outputs;
 mod peers;
 mod predict;
+mod profiles;
 mod relay;
 mod reproduce;
 mod requirements;

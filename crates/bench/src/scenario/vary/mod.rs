@@ -5,7 +5,9 @@
 
 mod path;
 
+use crate::profile::{Files, ProfileFile};
 use crate::scenario::fields::{Fields, Placed};
+use crate::scenario::machines::Machines;
 use crate::scenario::problem::{Problem, ScenarioError, Severity, Source};
 use crate::scenario::quantity::Decimal;
 use crate::scenario::{MOST_RUNS, Scenario, check, parse};
@@ -26,6 +28,8 @@ pub struct Study {
     pub source: Source,
     /// The points in their order; at least one.
     pub points: Vec<Point>,
+    /// The profile files that they name, by the names that they have for them.
+    pub profiles: BTreeMap<String, ProfileFile>,
     /// What may not be as it was meant.
     pub warnings: Vec<Problem>,
 }
@@ -129,36 +133,60 @@ pub fn load_within(
     settings: &[Setting],
     most_points: usize,
 ) -> Result<Study, ScenarioError> {
-    let mut source = Source::new(file, text);
-    let added = append(&mut source, settings);
-    let (document, faults) = DeTable::parse_recoverable(text);
-    let mut problems: Vec<Problem> = faults.iter().map(|fault| not_toml(fault, &source)).collect();
-    if !problems.is_empty() {
-        return Err(ScenarioError { source, problems });
+    Loader { files: &Files::None, most_points }.load(text, file, settings)
+}
+
+/// Reads a scenario that may name profile files.
+///
+/// # Errors
+/// Everything that is wrong with it and with them.
+pub fn load_from(text: &str, file: &str, files: &Files) -> Result<Study, ScenarioError> {
+    Loader { files, most_points: MOST_POINTS }.load(text, file, &[])
+}
+
+/// Where a scenario's profiles are, and how many points it may have.
+struct Loader<'a> {
+    files: &'a Files,
+    most_points: usize,
+}
+
+impl Loader<'_> {
+    fn load(&self, text: &str, file: &str, settings: &[Setting]) -> Result<Study, ScenarioError> {
+        let most_points = self.most_points;
+        let mut source = Source::new(file, text);
+        let added = append(&mut source, settings);
+        let (document, faults) = DeTable::parse_recoverable(text);
+        let mut problems: Vec<Problem> =
+            faults.iter().map(|fault| not_toml(fault, &source)).collect();
+        if !problems.is_empty() {
+            return Err(ScenarioError { source, problems });
+        }
+        let mut axes = axes_of(document.get_ref(), most_points, &mut problems);
+        for (setting, spans) in settings.iter().zip(added) {
+            let axis = axis_from_outside(setting, spans, most_points, &mut problems);
+            axes.insert(setting.path.clone(), axis);
+        }
+        let (span, mut table) = (document.span(), document.into_inner());
+        // Each point begins with a copy of the document, and `vary` may hold as many values as there are points.
+        table.remove("vary");
+        let document = toml::Spanned::new(span, DeValue::Table(table));
+        let mut machines = Machines::new(self.files);
+        let points = points(&document, &axes, most_points, &mut machines, &mut problems);
+        let runs = points.iter().map(|point| point.scenario.replications);
+        let runs = runs.fold(0_u64, u64::saturating_add);
+        if runs > MOST_RUNS {
+            let place = check::place_of(&document, "replications");
+            let message =
+                format!("{} points take {runs} runs, more than {MOST_RUNS}", points.len());
+            problems.push(Problem::error(place, message));
+        }
+        problems.sort_by_key(|problem| (problem.span.start, problem.span.end, problem.severity));
+        problems.dedup();
+        if problems.iter().any(|problem| problem.severity == Severity::Error) || points.is_empty() {
+            return Err(ScenarioError { source, problems });
+        }
+        Ok(Study { source, points, profiles: machines.found, warnings: problems })
     }
-    let mut axes = axes_of(document.get_ref(), most_points, &mut problems);
-    for (setting, spans) in settings.iter().zip(added) {
-        let axis = axis_from_outside(setting, spans, most_points, &mut problems);
-        axes.insert(setting.path.clone(), axis);
-    }
-    let (span, mut table) = (document.span(), document.into_inner());
-    // Each point begins with a copy of the document, and `vary` may hold as many values as there are points.
-    table.remove("vary");
-    let document = toml::Spanned::new(span, DeValue::Table(table));
-    let points = points(&document, &axes, most_points, &mut problems);
-    let runs = points.iter().map(|point| point.scenario.replications);
-    let runs = runs.fold(0_u64, u64::saturating_add);
-    if runs > MOST_RUNS {
-        let place = check::place_of(&document, "replications");
-        let message = format!("{} points take {runs} runs, more than {MOST_RUNS}", points.len());
-        problems.push(Problem::error(place, message));
-    }
-    problems.sort_by_key(|problem| (problem.span.start, problem.span.end, problem.severity));
-    problems.dedup();
-    if problems.iter().any(|problem| problem.severity == Severity::Error) || points.is_empty() {
-        return Err(ScenarioError { source, problems });
-    }
-    Ok(Study { source, points, warnings: problems })
 }
 
 /// What the TOML reader complains of.
@@ -397,6 +425,7 @@ fn points(
     document: &Placed<'_>,
     axes: &BTreeMap<String, Axis<'_>>,
     most_points: usize,
+    machines: &mut Machines<'_>,
     problems: &mut Vec<Problem>,
 ) -> Vec<Point> {
     let count = axes.values().try_fold(1_usize, |product, axis| {
@@ -424,7 +453,8 @@ fn points(
         }
         let before = problems.len();
         let scenario = parse::scenario(&tree, problems);
-        if let Some(scenario) = scenario.filter(|_| problems.len() == before) {
+        if let Some(mut scenario) = scenario.filter(|_| problems.len() == before) {
+            machines.resolve(&mut scenario, &tree, problems);
             check::check(&scenario, &tree, problems);
             points.push(Point { index, settings, scenario });
         }

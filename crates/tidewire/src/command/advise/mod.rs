@@ -9,11 +9,12 @@ use crate::exit::{Exit, Failure};
 use crate::interrupt;
 use crate::output::Output;
 use crate::runs::LEVEL;
-use crate::study;
+use crate::study::{self, Chosen, Purpose};
 use bench::advise::{AdviceError, Ended, Grid, Objective, Order, advise, advised, point_of};
 use bench::sample::{End, Line};
 use bench::scenario::{self, Point, Study};
 use source::Source;
+use std::path::Path;
 
 /// Runs in all where nothing is said.
 const RUNS: u64 = 2_000;
@@ -31,7 +32,11 @@ pub(crate) fn run(options: &Advise, output: &Output) -> anyhow::Result<Exit> {
         let why = format!("{} exists and is not overwritten", path.display());
         return Err(Failure::failed(why).into());
     }
-    let chosen = study::choose(&options.scenario, &run_options(options), output)?;
+    let purpose = if options.live { Purpose::Measure } else { Purpose::Simulate };
+    let chosen = study::choose(&options.scenario, &purpose, &run_options(options), output)?;
+    if let Some(path) = &options.write {
+        keeps_profiles(&chosen, path)?;
+    }
     let point = network(&chosen.study, options.point)?;
     let goal = options.objective.map(|goal| goal.objective());
     let objective = goal.unwrap_or_else(|| Objective::of(&point.scenario));
@@ -62,6 +67,21 @@ pub(crate) fn run(options: &Advise, output: &Output) -> anyhow::Result<Exit> {
         Ended::Settled => Exit::Ok,
         Ended::Budget | Ended::Stopped => Exit::Undecided,
     })
+}
+
+/// Refuses to write a scenario where it would not find the profile files that it names.
+fn keeps_profiles(chosen: &Chosen, path: &Path) -> Result<(), Failure> {
+    let folder = |path: &Path| match path.parent() {
+        Some(folder) if folder.as_os_str().is_empty() => std::fs::canonicalize("."),
+        Some(folder) => std::fs::canonicalize(folder),
+        None => std::fs::canonicalize(path),
+    };
+    let here = folder(Path::new(&chosen.study.source.file)).ok();
+    let relative = chosen.study.profiles.keys().find(|name| Path::new(name).is_relative());
+    let Some(name) = relative.filter(|_| folder(path).ok() != here) else { return Ok(()) };
+    let message = format!("{} would not find the profile {name} from its folder", path.display());
+    let fix = "--write a file in the folder of the scenario";
+    Err(Failure::usage(message).with_fix(fix))
 }
 
 /// The most repetitions of one setting, and of one that is in play.

@@ -1,5 +1,6 @@
 //! `tidewire predict layers`: the same experiment on modelled machines.
 
+use super::super::profiles;
 use super::{Study, in_order, record, tell};
 use crate::args::layers::PredictLayers;
 use crate::exit::{Exit, Failure};
@@ -8,7 +9,7 @@ use crate::{figure, interrupt};
 use bench::layers::fit::Curve;
 use bench::layers::simulated::{self, most_octets};
 use bench::layers::{Measurement, Operation, Service};
-use bench::profile::{self, Layer, Profile};
+use bench::profile::{Layer, Profile};
 use bench::sample::{End, Line};
 use core::sync::atomic::Ordering;
 use serde_json::json;
@@ -52,12 +53,19 @@ pub(crate) fn predict(options: &PredictLayers, output: &Output) -> anyhow::Resul
     Ok(Exit::Ok)
 }
 
+/// The profile of this name. One whose users are behind a front end is refused: the experiment times
+/// calls of a service on the same processor, so that messages never cross.
 fn chosen(name: &str) -> Result<Profile, Failure> {
-    profile::built_in(name).ok_or_else(|| {
-        let names: Vec<&str> = profile::ALL.iter().map(|one| one.name).collect();
-        let fix = format!("one of {}", names.join(", "));
-        Failure::usage(format!("no profile {name:?}")).with_fix(fix)
-    })
+    let profile = profiles::find(name)?.profile;
+    if !profile.has_front_end() {
+        return Ok(profile);
+    }
+    let message = format!(
+        "{name} has its protocols on a front end, and its tasks of `submit` and `deliver` are no part \
+         of this experiment"
+    );
+    let fix = "--profile pc-pronet, or tidewire predict with a scenario whose stations are on it";
+    Err(Failure::usage(message).with_fix(fix))
 }
 
 /// Every operation; those of LLC with each choice of services.

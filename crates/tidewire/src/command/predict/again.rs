@@ -10,6 +10,7 @@ use crate::exit::{Exit, Failure};
 use crate::interrupt;
 use crate::output::Output;
 use crate::runs::Recording;
+use crate::study::Purpose;
 use bench::PROGRAM_VERSION;
 use bench::folder::{self, Provenance};
 use bench::run::Made;
@@ -21,7 +22,8 @@ pub(super) fn resume(folder: &Path, output: &Output) -> anyhow::Result<Exit> {
     let provenance = folder::provenance(folder)?;
     let options = options(folder, &provenance)?;
     let scenario = folder.join("scenario.toml");
-    let chosen = choose(&scenario.to_string_lossy(), &options, output)?;
+    let purpose = Purpose::Resume(provenance.copies(folder));
+    let chosen = choose(&scenario.to_string_lossy(), &purpose, &options, output)?;
     let changed = |what| {
         let message = format!("{} cannot be gone on with: {what}", folder.display());
         Failure::usage(message).with_fix("make the whole run anew")
@@ -31,7 +33,7 @@ pub(super) fn resume(folder: &Path, output: &Output) -> anyhow::Result<Exit> {
         return Err(changed(&what as &str).into());
     }
     if provenance.scenario_hash != chosen.hash() {
-        return Err(changed("its scenario.toml was changed").into());
+        return Err(changed("its scenario.toml or a profile was changed").into());
     }
     let results = folder::read(folder)?;
     let whole = |sample: &Sample| sample.complete && sample.source == Origin::Predicted;

@@ -1,0 +1,140 @@
+//! Profile files: machines that users describe themselves, and where a scenario finds them.
+
+use super::{Profile, parse_file};
+use crate::scenario::ScenarioError;
+use core::fmt;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+/// The most octets of a profile file.
+pub const MOST_OCTETS: u64 = 256 * 1_024;
+
+/// Whether a profile of this name is a file: the name ends in `.toml` or has a path separator.
+#[must_use]
+pub fn is_file_name(name: &str) -> bool {
+    name.contains('/') || Path::new(name).extension().is_some_and(|end| end == "toml")
+}
+
+/// A profile file that was read.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ProfileFile {
+    /// Its path.
+    pub path: PathBuf,
+    /// Its text as it was read.
+    pub text: String,
+    /// The machine that it describes.
+    pub profile: Profile,
+}
+
+/// Where the profile files are that a scenario names.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub enum Files {
+    /// Nowhere: the scenario is not a file itself.
+    #[default]
+    None,
+    /// At paths relative to this folder, that of the scenario.
+    Beside(PathBuf),
+    /// Copies of them, by the names that the scenario has for them.
+    Copies(BTreeMap<String, PathBuf>),
+}
+
+impl Files {
+    /// Reads the profile file that a scenario calls `name`.
+    ///
+    /// # Errors
+    /// Where there is no such file, or it is no profile.
+    pub fn read(&self, name: &str) -> Result<ProfileFile, Unreadable> {
+        let path = match self {
+            Self::None => return Err(Unreadable::NoFolder),
+            Self::Beside(folder) => folder.join(name),
+            Self::Copies(copies) => copies.get(name).cloned().ok_or(Unreadable::NoCopy)?,
+        };
+        read_file(name, &path)
+    }
+}
+
+/// Reads a profile that is called `name` from a file.
+///
+/// # Errors
+/// Where there is no such file, or it is no profile.
+pub fn read_file(name: &str, path: &Path) -> Result<ProfileFile, Unreadable> {
+    let failed = |error| Unreadable::Io { path: path.to_owned(), error };
+    let about = fs::metadata(path).map_err(failed)?;
+    // A pipe or a device may never end, or never begin.
+    if !about.is_file() {
+        let what = if about.is_dir() { "a folder" } else { "no regular file" };
+        return Err(Unreadable::NoFile { path: path.to_owned(), what });
+    }
+    let mut octets = Vec::new();
+    let file = File::open(path).map_err(failed)?;
+    file.take(MOST_OCTETS + 1).read_to_end(&mut octets).map_err(failed)?;
+    if octets.len() as u64 > MOST_OCTETS {
+        return Err(Unreadable::TooLong { path: path.to_owned() });
+    }
+    let text = String::from_utf8(octets).map_err(|error| Unreadable::NoText {
+        path: path.to_owned(),
+        octet: error.utf8_error().valid_up_to(),
+    })?;
+    let profile = parse_file(name, &path.display().to_string(), &text);
+    let profile = profile.map_err(|error| Unreadable::Wrong(Box::new(error)))?;
+    Ok(ProfileFile { path: path.to_owned(), text, profile })
+}
+
+/// Why there is no profile of a name.
+#[derive(Debug)]
+pub enum Unreadable {
+    /// Only a scenario that is a file names files.
+    NoFolder,
+    /// The run folder has no copy of it.
+    NoCopy,
+    /// It cannot be read.
+    Io {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// It is something else.
+    NoFile {
+        /// Which file.
+        path: PathBuf,
+        /// What it is instead.
+        what: &'static str,
+    },
+    /// It is longer than any profile.
+    TooLong {
+        /// Which file.
+        path: PathBuf,
+    },
+    /// It is not UTF-8.
+    NoText {
+        /// Which file.
+        path: PathBuf,
+        /// The first octet that is wrong.
+        octet: usize,
+    },
+    /// Its text is no profile.
+    Wrong(Box<ScenarioError>),
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoFolder => f.write_str("only a scenario file can name profile files"),
+            Self::NoCopy => f.write_str("the run folder has no copy of it"),
+            Self::Io { path, error } => write!(f, "cannot read {}: {error}", path.display()),
+            Self::NoFile { path, what } => write!(f, "{} is {what}", path.display()),
+            Self::TooLong { path } => {
+                write!(f, "{} has more than {MOST_OCTETS} octets", path.display())
+            }
+            Self::NoText { path, octet } => {
+                write!(f, "{} is not UTF-8 text: octet {octet}", path.display())
+            }
+            Self::Wrong(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for Unreadable {}
