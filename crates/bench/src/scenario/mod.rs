@@ -5,6 +5,7 @@
 //! the file for editors.
 
 mod check;
+mod costs;
 mod feasible;
 pub(crate) mod fields;
 mod machines;
@@ -30,7 +31,7 @@ pub use transport::{Acknowledge, Credit, Retransmit, Timer, Transport};
 pub(crate) use vary::not_toml;
 pub use vary::{Point, Setting, Study, Values, load, load_from, load_with, load_within};
 
-use crate::profile::Profile;
+use crate::profile::{Function, Profile};
 use core::time::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -93,6 +94,11 @@ pub struct Scenario {
     /// Stations that differ by number alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stations: Option<Group>,
+    /// Functions of stations that are meant to take no time on their machines; without it, those that
+    /// a machine has no cost for are warned of.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Option<Vec<Function>>")]
+    pub free: Vec<Function>,
     /// Who sends what to whom.
     #[serde(rename = "flow")]
     pub flows: Vec<Flow>,

@@ -9,6 +9,7 @@ use super::{
     Network, Pattern, RequestWithResponse, Scenario, Service, Start, Station, Stop, Transport,
     VERSION, Warmup,
 };
+use crate::profile::Function;
 use core::time::Duration;
 use std::sync::Arc;
 use toml::de::DeValue;
@@ -37,6 +38,7 @@ pub(super) fn scenario(document: &Placed<'_>, problems: &mut Vec<Problem>) -> Op
     let network = fields.optional("network", problems);
     let named_stations = fields.optional("station", problems);
     let stations = fields.optional("stations", problems);
+    let free = fields.optional("free", problems);
     let flows = fields.optional("flow", problems);
     let background = fields.optional("background", problems);
     let require = fields.value("require").map(|value| require::read(value, problems));
@@ -54,6 +56,7 @@ pub(super) fn scenario(document: &Placed<'_>, problems: &mut Vec<Problem>) -> Op
         network: network.unwrap_or_else(Network::inactive),
         named_stations: named_stations.unwrap_or_default(),
         stations,
+        free: free.unwrap_or_default(),
         flows: flows.unwrap_or_default(),
         background,
         require: require.unwrap_or_default(),
@@ -284,6 +287,12 @@ impl Read for Burst {
         let loss = fields.required("loss", problems);
         fields.finish(problems);
         Some(Self { begin: begin?, end: end?, loss: loss? })
+    }
+}
+
+impl Read for Function {
+    fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
+        pick(&String::read(value, problems)?, value.span(), "function", &Self::ALL, problems)
     }
 }
 

@@ -251,6 +251,8 @@ fn a_profile_may_charge_the_checksum_of_class_4() {
     // and a header of 8 with the checksum's 4.
     let more = delay_of("mine.toml", "true") - delay_of("nbs-1986", "true");
     assert!((more - 2.0 * 213.0 * 10_000.0).abs() < 10.0, "{more}");
+    let warned = run_in(here, &["predict", "study.toml", "--print-scenario"]);
+    assert!(stderr(&warned).contains("the checksum of class 4 takes no time on \"nbs-1986\""));
 }
 
 /// The keys that the parser takes, from its answers to a key that no table has.
