@@ -1,8 +1,9 @@
 //! The same files sent by class 4 stations on a simulated LAN: the scenario `ncc84`.
 //!
 //! Here nothing is fitted to the paper's counts: stations acknowledge, give credit and send again as
-//! their machines decide, and the meter counts what they did. Not modelled: what hosts took to think,
-//! and DTs of the called side, since its users only receive.
+//! their machines decide, and the meter counts what they did. Not modelled: the speeds of the hosts of
+//! 1984, of which the paper gives none (theirs is the model that NBS made two years later), and DTs of
+//! the called side, since its users only receive.
 
 use crate::reproduce::NotHere;
 use crate::reproduce::found::Found;
