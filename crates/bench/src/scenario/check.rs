@@ -8,7 +8,7 @@ use super::network::LONGEST_LIFETIME;
 use super::problem::{MOST_SHOWN, Problem, meant};
 use super::{
     Background, Flow, LLC_OCTETS, MOST_REPLICATIONS, Medium, Pattern, Protocol, Scenario, Service,
-    Share, Size, Span, Start, Subject, Warmup, costs, feasible, members,
+    Share, Size, Span, Start, Subject, Warmup, costs, feasible, lockstep, members,
 };
 use crate::profile::Profile;
 use core::ops::Range;
@@ -60,6 +60,7 @@ pub(super) fn check(scenario: &Scenario, document: &Placed<'_>, problems: &mut V
     members::check(scenario, document, problems);
     feasible::check(scenario, document, problems);
     costs::check(scenario, document, problems);
+    lockstep::check(scenario, document, problems);
 }
 
 struct Checker<'a, 't> {

@@ -8,6 +8,7 @@ mod check;
 mod costs;
 mod feasible;
 pub(crate) mod fields;
+mod lockstep;
 mod machines;
 mod medium;
 mod members;
