@@ -10,6 +10,9 @@ const STATIONS: u64 = 100;
 /// others, and would show no more than two paths of a few values do.
 const POINTS: usize = 16;
 
+/// Problems that are shown; of further ones only the number is.
+const SHOWN: usize = 50;
+
 /// A text up to an octet of zero, and behind it settings, `path=value`, each up to another. What is
 /// refused is refused with its places; what is accepted is written so that it reads the same, and can
 /// be laid out. Whether it was accepted.
@@ -31,11 +34,15 @@ pub(crate) fn scenario(octets: &[u8]) -> bool {
         Err(error) => {
             let shown = error.to_string();
             assert!(error.problems.iter().any(|problem| problem.severity == Severity::Error));
-            // All of them, each behind the one before: a text can have hundreds.
-            error.problems.iter().fold(shown.as_str(), |shown, Problem { message, .. }| {
+            // All that are shown, each behind the one before: a text can have hundreds.
+            let first = error.problems.iter().take(SHOWN);
+            first.fold(shown.as_str(), |shown, Problem { message, .. }| {
                 let (_, behind) = shown.split_once(message).unwrap_or_else(|| panic!("{message}"));
                 behind
             });
+            if let Some(more) = error.problems.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+                assert!(shown.ends_with(&format!("and {more} more problems")), "{shown}");
+            }
             return false;
         }
     };

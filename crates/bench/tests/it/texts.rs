@@ -2,7 +2,9 @@
 
 use crate::QUIET;
 use crate::entry::scenario;
+use bench::profile::{ALL, Layer, parse};
 use bench::scenario::load;
+use sim::host::NoBuffer;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -57,42 +59,75 @@ fn the_corpus_begins_with_the_seeds_and_every_file_of_it_keeps_its_claims() {
     assert!(accepted >= 5, "only {accepted} of the corpus are scenarios");
 }
 
-#[test]
-fn scenarios_with_pieces_exchanged_are_refused_or_read_the_same_again() {
-    // SplitMix64.
-    let mut state = 0_u64;
-    let mut below = |bound: usize| {
-        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+/// SplitMix64.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         usize::try_from((z ^ (z >> 31)) % bound as u64).unwrap()
-    };
-    let texts: Vec<&str> = bench::scenarios::ALL.iter().map(|built_in| built_in.text).collect();
-    let values =
-        ["0", "-1", "1e308", "\"0 s\"", "\"1 ns\"", "\"1 GB\"", "true", "[]", "{}", "\"\""];
-    let mut accepted = 0;
-    for _ in 0..600 {
-        let mut lines: Vec<String> = texts[below(texts.len())].lines().map(str::to_owned).collect();
-        for _ in 0..=below(3) {
-            let place = below(lines.len());
-            match below(4) {
+    }
+
+    /// One of some texts with a few of its lines removed, moved, or taken from another, and values
+    /// that are others.
+    fn exchanged(&mut self, texts: &[&str], values: &[&str]) -> String {
+        let mut lines: Vec<String> =
+            texts[self.below(texts.len())].lines().map(str::to_owned).collect();
+        for _ in 0..=self.below(3) {
+            let place = self.below(lines.len());
+            match self.below(4) {
                 0 => drop(lines.remove(place)),
                 1 => lines.swap(place, 0),
                 2 => {
-                    let other: Vec<&str> = texts[below(texts.len())].lines().collect();
-                    lines.insert(place, other[below(other.len())].to_owned());
+                    let other: Vec<&str> = texts[self.below(texts.len())].lines().collect();
+                    lines.insert(place, other[self.below(other.len())].to_owned());
                 }
                 _ => {
                     if let Some((key, _)) = lines[place].split_once('=') {
-                        lines[place] = format!("{key}= {}", values[below(values.len())]);
+                        lines[place] = format!("{key}= {}", values[self.below(values.len())]);
                     }
                 }
             }
         }
-        accepted += u32::from(scenario(lines.join("\n").as_bytes()));
+        lines.join("\n")
     }
+}
+
+#[test]
+fn scenarios_with_pieces_exchanged_are_refused_or_read_the_same_again() {
+    let mut chance = Chance(0);
+    let texts: Vec<&str> = bench::scenarios::ALL.iter().map(|built_in| built_in.text).collect();
+    let values =
+        ["0", "-1", "1e308", "\"0 s\"", "\"1 ns\"", "\"1 GB\"", "true", "[]", "{}", "\"\""];
+    let accepted = (0..600).filter(|_| scenario(chance.exchanged(&texts, &values).as_bytes()));
+    let accepted = accepted.count();
     assert!(accepted > 20, "only {accepted} of 600 are scenarios");
     println!("seen: {accepted} of 600 scenarios with pieces exchanged are scenarios still");
+}
+
+#[test]
+fn profiles_with_pieces_exchanged_are_refused_or_make_a_machine() {
+    let mut chance = Chance(0);
+    let texts: Vec<&str> = ALL.iter().map(|built_in| built_in.text).collect();
+    let values = ["0", "-1", "1e308", "0.001", "nan", "\"cpu\"", "true", "[]", "{}", "\"\""];
+    let mut accepted = 0;
+    for _ in 0..2_000 {
+        let text = chance.exchanged(&texts, &values);
+        match parse("some", &text) {
+            Ok(profile) => {
+                accepted += 1;
+                for (_, reading) in profile.readings() {
+                    let host = reading.host(Layer::Llc, NoBuffer::Lost);
+                    assert_eq!(host.check(), Ok(()), "{text}");
+                }
+            }
+            Err(error) => assert!(error.to_string().contains("some.toml:"), "{text}"),
+        }
+    }
+    assert!(accepted > 50, "only {accepted} of 2,000 are profiles");
+    println!("seen: {accepted} of 2,000 profiles with pieces exchanged are profiles still");
 }
 
 /// Each would allocate gigabytes, or merge flows, before anything runs.

@@ -238,8 +238,11 @@ fn a_profile_may_charge_the_checksum_of_class_4() {
     let input = "[[input]]\nname = \"checksum\"\nvalue = 12.475\nunit = \"us/octet\"\nsource = \"a guess\"\n";
     let own = [built_in.text, &task("send"), &task("receive"), input].concat();
     fs::write(here.join("mine.toml"), own).unwrap();
-    let class_4 =
-        SCENARIO.replace("\"datagram\"", "\"class-4\"").replace("\"20 ms\"", "\"100 ms\"");
+    let class_4 = SCENARIO
+        .replace("\"datagram\"", "\"class-4\"")
+        .replace("\"20 ms\"", "\"100 ms\"")
+        // The connection is open by then.
+        .replace("after = \"200 ms\"", "after = \"400 ms\", warmup = \"150 ms\"");
     let delay_of = |profile: &str, checksum: &str| {
         let text = class_4.replace("mine.toml", profile);
         let text = format!("{text}\n[transport]\nchecksum = {checksum}\n");
