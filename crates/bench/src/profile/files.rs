@@ -138,3 +138,19 @@ impl fmt::Display for Unreadable {
 }
 
 impl core::error::Error for Unreadable {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_an_ending_or_a_folder_is_that_of_a_file() {
+        for name in ["mine.toml", "machines/mine", "./ideal", "../mine.toml", "/mine"] {
+            assert!(is_file_name(name), "{name}");
+        }
+        for name in ["ideal", "nbs-1986", "mine.tml", ""] {
+            assert!(!is_file_name(name), "{name}");
+        }
+        assert!(matches!(Files::None.read("mine.toml"), Err(Unreadable::NoFolder)));
+    }
+}

@@ -258,6 +258,27 @@ fn a_profile_may_charge_the_checksum_of_class_4() {
     assert!(stderr(&warned).contains("the checksum of class 4 takes no time on \"nbs-1986\""));
 }
 
+#[test]
+fn lockstep_is_warned_of_where_it_is_simulated_alone() {
+    let folder = folder();
+    let here = folder.path();
+    let bulk = SCENARIO
+        .replace("kind = \"ideal\", rate", "kind = \"csma-cd\", length = \"100 m\", rate")
+        .replace(", profile = \"mine.toml\"", "")
+        .replace("\"datagram\"", "\"class-4\"")
+        .replace("kind = \"cyclic\", period = \"20 ms\"", "kind = \"bulk\"");
+    fs::write(here.join("study.toml"), bulk).unwrap();
+    let warned = |verb: &str| {
+        let output = run_in(here, &[verb, "study.toml", "--print-scenario"]);
+        check_code(&output, 0);
+        stderr(&output)
+    };
+    let said = warned("predict");
+    assert!(said.contains("warning: stations that take no time collide in lockstep"), "{said}");
+    assert!(said.contains("study.toml:8:8") && said.contains("profile = \"ideal\""), "{said}");
+    assert_eq!(warned("measure"), "");
+}
+
 /// The keys that the parser takes, from its answers to a key that no table has.
 #[test]
 fn the_help_on_profiles_has_every_key_of_the_parser() {
