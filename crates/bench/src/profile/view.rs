@@ -1,6 +1,7 @@
 //! A profile as it is shown: its resources, tasks and costs, with names instead of numbers.
 
 use super::{Input, Layer, Profile, Stage, Work};
+use crate::scenario::MediumKind;
 use sim::host::{Interface, Level};
 
 /// A resource of a machine.
@@ -23,6 +24,8 @@ pub struct TaskView<'a> {
     pub stage: &'static str,
     /// The layer that it is of.
     pub layer: &'static str,
+    /// The only medium on which it is done; all of them without.
+    pub medium: Option<&'static str>,
     /// How urgent it is.
     pub level: &'static str,
     /// The resources that it takes.
@@ -66,6 +69,7 @@ impl Profile {
             name: &work.name,
             stage: work.stage.name(),
             layer: layer(work),
+            medium: work.medium.map(MediumKind::name),
             level: match work.level {
                 Level::Base => "base",
                 Level::Interrupt => "interrupt",

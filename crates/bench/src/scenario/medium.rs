@@ -194,6 +194,12 @@ impl MediumKind {
         ("switched", Self::Switched),
         ("pronet-10", Self::ProNet10),
     ];
+
+    /// Its name in scenarios and profiles.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Self::WORDS.iter().find(|(_, kind)| *kind == self).map_or("", |(word, _)| word)
+    }
 }
 
 impl Medium {

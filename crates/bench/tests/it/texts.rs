@@ -3,7 +3,7 @@
 use crate::QUIET;
 use crate::entry::scenario;
 use bench::profile::{ALL, Layer, parse};
-use bench::scenario::load;
+use bench::scenario::{MediumKind, load};
 use sim::host::NoBuffer;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -119,7 +119,7 @@ fn profiles_with_pieces_exchanged_are_refused_or_make_a_machine() {
             Ok(profile) => {
                 accepted += 1;
                 for (_, reading) in profile.readings() {
-                    let host = reading.host(Layer::Llc, NoBuffer::Lost);
+                    let host = reading.host(Layer::Llc, MediumKind::TokenBus, NoBuffer::Lost);
                     assert_eq!(host.check(), Ok(()), "{text}");
                 }
             }

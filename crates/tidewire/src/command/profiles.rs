@@ -181,7 +181,8 @@ fn tasks(profile: &Profile) -> Table {
         ("unit", Align::Left),
         ("input", Align::Left),
     ]);
-    for TaskView { name, stage, layer, uses, costs, .. } in profile.tasks() {
+    for TaskView { name, stage, layer, medium, uses, costs, .. } in profile.tasks() {
+        let layer = &medium.map_or_else(|| layer.to_owned(), |only| format!("{layer}, {only}"));
         for (place, cost) in costs.into_iter().enumerate() {
             let of_task = [name, stage, layer, &uses.join(" + ")].map(str::to_owned);
             let [name, stage, layer, on] = if place == 0 { of_task } else { Default::default() };
@@ -207,7 +208,7 @@ fn about(profile: &Profile) -> Value {
             .collect();
         json!({
             "name": task.name, "stage": task.stage, "layer": task.layer, "level": task.level,
-            "uses": task.uses, "cost": cost,
+            "medium": task.medium, "uses": task.uses, "cost": cost,
         })
     });
     let inputs = profile.inputs.iter().map(|input| {

@@ -314,6 +314,15 @@ pub(super) fn inputs(laboratory: &Laboratory, names: &[&str]) -> Result {
     })
 }
 
+/// Time in which an AK TPDU is sent, over all models, in the model's own time: RFC 1008's common speed is that of
+/// its typical times, and the wait behind an AK TPDU is the model's.
+pub(super) fn acknowledgement(laboratory: &Laboratory) -> Result {
+    laboratory.over_models(|laboratory, world| {
+        let time = laboratory.input(world.model, "acknowledgement-send")?;
+        Ok(Found::exact(time / laboratory.input(world.model, "speed")?))
+    })
+}
+
 /// Processors of a station, medium access included.
 pub(super) fn processors(laboratory: &Laboratory) -> Result {
     let host = laboratory.profile(0)?.host(Layer::Llc, MediumKind::TokenBus, NoBuffer::Lost);

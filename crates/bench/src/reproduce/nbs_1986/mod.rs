@@ -94,7 +94,7 @@ const SOURCES: [(&str, Source); 56] = [
     ("processors", a::processors),
     ("send", |l| a::inputs(l, &SEND)),
     ("receive", |l| a::inputs(l, &RECEIVE)),
-    ("acknowledgement", |l| a::inputs(l, &["acknowledgement-send"])),
+    ("acknowledgement", a::acknowledgement),
     ("idle-rotation", a::idle_rotation),
     ("rotation-70", |l| a::rotation(l, World::DRAWN, MOST_LOAD)),
     ("least-delay", a::least_delay),
