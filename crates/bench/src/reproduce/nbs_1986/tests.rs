@@ -187,7 +187,8 @@ fn each_input_of_the_profile_moves_the_rows_that_rest_on_it_and_no_other() {
     }
     let responses =
         ["response-csma-cd-0", "maximum-rate-csma-cd-0", "maximum-rate-token-bus-0", "dead-time"];
-    let all_but_token = ["least-delay", "behind-acknowledgements"].into_iter().chain(responses);
+    let others = ["least-delay", "behind-acknowledgements", "acknowledgement"];
+    let all_but_token = others.into_iter().chain(responses);
     assert_eq!(moved["speed"], all_but_token.collect());
     assert_eq!(moved["access"], ["maximum-rate-token-bus-0"].into());
     assert!(moved["interface-data-unit"].is_empty(), "no message needs two units");
