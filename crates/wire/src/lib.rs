@@ -30,6 +30,7 @@ pub mod pcapng;
 pub mod printable;
 pub mod read;
 pub mod rendezvous;
+pub mod s7;
 pub mod snap;
 pub mod tcp;
 pub mod time;

@@ -103,6 +103,13 @@ pub fn is_believable(octets: &[u8]) -> bool {
     fits && indicator < 255 && HEADER_OCTETS + 1 + indicator <= packet_octets
 }
 
+/// Whether `octets` are the first of a packet and too few to tell what it holds.
+#[must_use]
+pub fn is_front(octets: &[u8]) -> bool {
+    octets.len() < SHORTEST
+        && octets.iter().zip([VERSION, 0]).all(|(octet, expected)| *octet == expected)
+}
+
 /// Puts TPDUs together from a TCP stream, however it was cut.
 ///
 /// It never holds more than [`LONGEST`] octets: what is beyond that it does not take, and the

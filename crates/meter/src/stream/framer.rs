@@ -141,7 +141,7 @@ impl Framer {
             match self.state {
                 State::Foreign => return,
                 State::InStep => octets = self.packet(octets, mixed, found),
-                State::Unknown(_) if is_front(octets) => return self.begin(octets, 0, false),
+                State::Unknown(_) if tpkt::is_front(octets) => return self.begin(octets, 0, false),
                 State::Unknown(_) | State::OutOfStep => {
                     let Some(place) = step(octets) else { return self.try_again(other_way) };
                     let was_known = self.state == State::OutOfStep;
@@ -313,13 +313,6 @@ impl Framer {
         let (is_cut, end) = (partial.is_cut, self.passed.wrapping_sub(behind as u32));
         found(Found::Packet(Packet { octets, missing_octets, is_cut, end }));
     }
-}
-
-/// Whether `octets` may be the front of a packet, and are too few to tell: some stations send the
-/// header in a segment of its own.
-fn is_front(octets: &[u8]) -> bool {
-    octets.len() < tpkt::SHORTEST
-        && octets.iter().zip([tpkt::VERSION, 0]).all(|(octet, expected)| *octet == expected)
 }
 
 /// Where in `octets` a packet begins: at the front, or where a packet would end with them or before

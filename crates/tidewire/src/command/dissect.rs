@@ -8,7 +8,7 @@ use crate::output::Output;
 use serde::Serialize;
 use std::io;
 use std::path::Path;
-use wire::dissect::{Link, dissect};
+use wire::dissect::{Link, dissect_cut};
 use wire::read::Malformed;
 use wire::time::Instant;
 
@@ -116,7 +116,7 @@ fn capture(path: &Path, count: u64, output: &Output) -> anyhow::Result<(u64, Opt
 
 fn tell(frame: &Frame<'_>, output: &Output) -> io::Result<()> {
     let &Frame { number, at, link, octets, original_octets } = frame;
-    let dissection = dissect(link, octets);
+    let dissection = dissect_cut(link, octets, original_octets);
     let layers: Vec<String> = dissection.layers.iter().map(ToString::to_string).collect();
     let fault = dissection.fault;
     if output.json {

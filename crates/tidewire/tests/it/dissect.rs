@@ -3,6 +3,9 @@
 use crate::watch::{capture, data};
 use crate::{check_code, records, run, run_in, stdout};
 use std::fs;
+use wire::dissect::Link;
+use wire::pcap::Writer;
+use wire::time::Instant;
 
 /// MAC of 14 octets, length 14; LLC fe fe 03; inactive 00; DT of 5 octets with 5 of data.
 const DT: &str = "020000000002 020000000001 000e fefe03 00 04f0020280 68656c6c6f";
@@ -54,4 +57,32 @@ fn frames_of_a_capture_are_numbered_and_timed_from_the_first() {
     assert_eq!(records.len(), 3, "two whole frames and the end");
     assert_eq!(records[1]["at_ns"], 5_250_000_000_u64);
     assert_eq!((&records[2]["type"], &records[2]["complete"]), (&"end".into(), &false.into()));
+}
+
+#[test]
+fn a_truncated_frame_shows_the_layers_that_were_captured() {
+    let folder = tempfile::tempdir().unwrap();
+    let frame = data(0);
+    let mut writer = Writer::new(Vec::new(), Link::Ethernet).unwrap();
+    for captured in [22, 60] {
+        writer.write(Instant::from_nanos(1), &frame[..captured], frame.len()).unwrap();
+    }
+    fs::write(folder.path().join("a.pcap"), writer.into_inner()).unwrap();
+    let output = run_in(folder.path(), &["dissect", "-r", "a.pcap"]);
+    check_code(&output, 0);
+    let layers = "    MAC 02:00:00:00:00:01>02:00:00:00:00:02 length=114\n    \
+                  LLC fe>fe UI";
+    assert_eq!(
+        stdout(&output),
+        format!(
+            "1: 0.000000000 s, 22 of 128 octets\n{layers} 5 octets\n    CLNP inactive\n    \
+             DT header, only the first octets: 4\n    \
+             106 octets not captured, from octet 22 on\n\
+             2: 0.000000000 s, 60 of 128 octets\n{layers} 43 octets\n    CLNP inactive\n    \
+             TP DT 0x0202 nr=0 eot ?55=010203 32 octets\n    \
+             68 octets not captured, from octet 60 on\n"
+        )
+    );
+    let told = records(&run_in(folder.path(), &["dissect", "-r", "a.pcap", "--json"]));
+    assert!(told.iter().all(|record| record["fault"].is_null()), "{told:?}");
 }

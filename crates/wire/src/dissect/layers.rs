@@ -4,7 +4,7 @@ use super::{Link, is_bare_ipx, is_datagram, is_missing, is_unit_data};
 use crate::addr::Sap;
 use crate::encapsulation::{self, Protocol};
 use crate::read::Malformed;
-use crate::{clnp, es_is, ipv4, ipv6, is_is, llc, mac, mpls, snap, tcp, tp, tpkt};
+use crate::{clnp, es_is, ipv4, ipv6, is_is, llc, mac, mpls, s7, snap, tcp, tp, tpkt};
 use core::fmt;
 use smallvec::SmallVec;
 
@@ -43,8 +43,17 @@ pub enum Layer<'a> {
     Segment(&'a [u8]),
     /// Octets of a protocol that is not decoded here, and its name.
     Opaque(&'static str, &'a [u8]),
-    /// How many octets at the end of the frame were not captured.
-    Missing(usize),
+    /// The header of an S7 PDU in the user data of a DT.
+    S7(s7::Header),
+    /// The name of a layer within whose header the capture ends, and the octets of it that are there.
+    Cut(&'static str, &'a [u8]),
+    /// The end of a frame that was not captured.
+    Missing {
+        /// Octets of the frame before it.
+        captured_octets: usize,
+        /// Octets of it.
+        missing_octets: usize,
+    },
 }
 
 impl fmt::Display for Layer<'_> {
@@ -68,7 +77,13 @@ impl fmt::Display for Layer<'_> {
             Self::Tp(pdu, _) => pdu.fmt(f),
             Self::Segment(octets) => write!(f, "segment of an NSDU {} octets", octets.len()),
             Self::Opaque(name, octets) => write!(f, "{name} {} octets", octets.len()),
-            Self::Missing(octets) => write!(f, "{octets} octets not captured"),
+            Self::S7(header) => header.fmt(f),
+            Self::Cut(name, octets) => {
+                write!(f, "{name} header, only the first octets: {}", octets.len())
+            }
+            Self::Missing { captured_octets, missing_octets } => {
+                write!(f, "{missing_octets} octets not captured, from octet {captured_octets} on")
+            }
         }
     }
 }
@@ -113,22 +128,50 @@ pub fn dissect_cut(link: Link, octets: &[u8], original_octets: usize) -> Dissect
             encapsulated(number, octets, original_octets, &mut dissection.layers)
         }
     };
-    dissection.fault =
-        read.err().filter(|fault| missing_octets == 0 || !is_missing(*fault, octets.len()));
+    if let Err(Stop { name, octets: there, fault }) = read {
+        if missing_octets == 0 || !is_missing(fault, octets.len()) {
+            dissection.fault = Some(fault);
+        } else if !there.is_empty() {
+            dissection.layers.push(Layer::Cut(name, there));
+        }
+    }
     if missing_octets > 0 {
-        dissection.layers.push(Layer::Missing(missing_octets));
+        let captured_octets = octets.len();
+        dissection.layers.push(Layer::Missing { captured_octets, missing_octets });
     }
     dissection
 }
 
 type Layers<'a> = SmallVec<[Layer<'a>; 6]>;
 
+/// What stopped the reading: the layer that cannot be read.
+struct Stop<'a> {
+    /// The layer.
+    name: &'static str,
+    /// Its octets.
+    octets: &'a [u8],
+    /// The field, with the offset from the start of the octets that were read.
+    fault: Malformed,
+}
+
+impl<'a> Stop<'a> {
+    /// Has a complaint about a layer name it.
+    fn at(name: &'static str, octets: &'a [u8]) -> impl Fn(Malformed) -> Self {
+        move |fault| Self { name, octets, fault }
+    }
+
+    /// The same about octets that start `octets` further out.
+    const fn within(self, octets: usize) -> Self {
+        Self { fault: self.fault.within(octets), ..self }
+    }
+}
+
 fn ethernet<'a>(
     octets: &'a [u8],
     original_octets: usize,
     layers: &mut Layers<'a>,
-) -> Result<(), Malformed> {
-    let frame = mac::Pdu::decode_cut(octets, original_octets)?;
+) -> Result<(), Stop<'a>> {
+    let frame = mac::Pdu::decode_cut(octets, original_octets).map_err(Stop::at("MAC", octets))?;
     let (header, data) = (frame.header_octets(), frame.data);
     let length = frame.lpdu_octets(original_octets);
     let kind = frame.kind;
@@ -136,13 +179,13 @@ fn ethernet<'a>(
     let Some(length) = length else {
         let mac::Kind::Type(number) = kind else { return Ok(()) };
         return typed(number, data, original_octets - header, layers)
-            .map_err(|malformed| malformed.within(header));
+            .map_err(|stop| stop.within(header));
     };
     if is_bare_ipx(data) {
         layers.push(Layer::Opaque("IPX without LLC", data));
         return Ok(());
     }
-    lpdu(data, length, layers).map_err(|malformed| malformed.within(header))
+    lpdu(data, length, layers).map_err(|stop| stop.within(header))
 }
 
 fn encapsulated<'a>(
@@ -150,46 +193,54 @@ fn encapsulated<'a>(
     octets: &'a [u8],
     original_octets: usize,
     layers: &mut Layers<'a>,
-) -> Result<(), Malformed> {
+) -> Result<(), Stop<'a>> {
     let Some(frame) = encapsulation::Pdu::decode(link, octets) else {
         layers.push(Layer::Opaque("frame of a link type not decoded here,", octets));
         return Ok(());
     };
-    let frame = frame?;
+    let frame = frame.map_err(Stop::at("link", octets))?;
     let (data, rest_octets) = (frame.data, original_octets - frame.header_octets);
     layers.push(Layer::Encapsulation(frame));
     let read = match frame.protocol {
         Protocol::Llc => lpdu(data, rest_octets, layers),
         Protocol::Osi => npdu(data, rest_octets, layers),
         Protocol::Internet => internet(data, rest_octets, layers),
-        Protocol::Transport => nsdu(data, data.len() >= rest_octets, layers),
+        Protocol::Transport => nsdu(data, rest_octets, layers),
         Protocol::Type(number) => typed(number, data, rest_octets, layers),
         Protocol::Other => {
             layers.push(Layer::Opaque("data", data));
             Ok(())
         }
     };
-    read.map_err(|malformed| malformed.within(frame.header_octets))
+    read.map_err(|stop| stop.within(frame.header_octets))
 }
 
-fn lpdu<'a>(octets: &'a [u8], length: usize, layers: &mut Layers<'a>) -> Result<(), Malformed> {
-    let pdu = llc::Pdu::decode(octets)?;
+fn lpdu<'a>(octets: &'a [u8], length: usize, layers: &mut Layers<'a>) -> Result<(), Stop<'a>> {
+    let pdu = llc::Pdu::decode(octets).map_err(Stop::at("LLC", octets))?;
     layers.push(Layer::Llc(pdu));
     let (offset, rest_octets) = (pdu.header_octets(), length.saturating_sub(pdu.header_octets()));
     let read = match (pdu.destination, is_datagram(&pdu)) {
         (Sap::ISO_NETWORK, true) => npdu(pdu.information, rest_octets, layers),
-        (Sap::SNAP, true) => snap::Pdu::decode(pdu.information).and_then(|pdu| {
-            layers.push(Layer::Snap(pdu));
-            if pdu.organization != [0; 3] {
-                return Ok(());
-            }
-            let rest_octets = rest_octets.saturating_sub(snap::HEADER_OCTETS);
-            typed(pdu.protocol, pdu.data, rest_octets, layers)
-                .map_err(|malformed| malformed.within(snap::HEADER_OCTETS))
-        }),
+        (Sap::SNAP, true) => access(pdu.information, rest_octets, layers),
         _ => Ok(()),
     };
-    read.map_err(|malformed| malformed.within(offset))
+    read.map_err(|stop| stop.within(offset))
+}
+
+/// A SNAP PDU.
+fn access<'a>(
+    octets: &'a [u8],
+    original_octets: usize,
+    layers: &mut Layers<'a>,
+) -> Result<(), Stop<'a>> {
+    let pdu = snap::Pdu::decode(octets).map_err(Stop::at("SNAP", octets))?;
+    layers.push(Layer::Snap(pdu));
+    if pdu.organization != [0; 3] {
+        return Ok(());
+    }
+    let rest_octets = original_octets.saturating_sub(snap::HEADER_OCTETS);
+    typed(pdu.protocol, pdu.data, rest_octets, layers)
+        .map_err(|stop| stop.within(snap::HEADER_OCTETS))
 }
 
 /// What has an EtherType.
@@ -198,7 +249,7 @@ fn typed<'a>(
     octets: &'a [u8],
     original_octets: usize,
     layers: &mut Layers<'a>,
-) -> Result<(), Malformed> {
+) -> Result<(), Stop<'a>> {
     if matches!(number, 0x0800 | 0x86DD) {
         return internet(octets, original_octets, layers);
     }
@@ -206,7 +257,7 @@ fn typed<'a>(
         layers.push(Layer::Opaque("data", octets));
         return Ok(());
     }
-    let stack = mpls::Pdu::decode(octets)?;
+    let stack = mpls::Pdu::decode(octets).map_err(Stop::at("MPLS", octets))?;
     layers.push(Layer::Mpls(stack));
     if !matches!(stack.data.first().map(|octet| octet >> 4), Some(4 | 6)) {
         layers.push(Layer::Opaque("data", stack.data));
@@ -214,23 +265,25 @@ fn typed<'a>(
     }
     let offset = stack.header_octets();
     internet(stack.data, original_octets.saturating_sub(offset), layers)
-        .map_err(|malformed| malformed.within(offset))
+        .map_err(|stop| stop.within(offset))
 }
 
 fn internet<'a>(
     octets: &'a [u8],
     original_octets: usize,
     layers: &mut Layers<'a>,
-) -> Result<(), Malformed> {
+) -> Result<(), Stop<'a>> {
     let (protocol, is_fragment, offset, data) =
         if octets.first().is_some_and(|first| first >> 4 == 6) {
-            let pdu = ipv6::Pdu::decode_cut(octets, original_octets)?;
+            let pdu =
+                ipv6::Pdu::decode_cut(octets, original_octets).map_err(Stop::at("IPv6", octets))?;
             layers.push(Layer::Ipv6(pdu));
-            let carried = pdu.carried()?;
+            let carried = pdu.carried().map_err(Stop::at("IPv6 extension", pdu.data))?;
             let offset = ipv6::HEADER_OCTETS + carried.offset;
             (carried.protocol, carried.is_fragment, offset, carried.octets)
         } else {
-            let pdu = ipv4::Pdu::decode_cut(octets, original_octets)?;
+            let pdu =
+                ipv4::Pdu::decode_cut(octets, original_octets).map_err(Stop::at("IPv4", octets))?;
             layers.push(Layer::Ipv4(pdu));
             (pdu.protocol, pdu.is_fragment(), pdu.header_octets(), pdu.data)
         };
@@ -238,14 +291,16 @@ fn internet<'a>(
         layers.push(Layer::Opaque("data", data));
         return Ok(());
     }
-    let pdu = tcp::Pdu::decode(data).map_err(|malformed| malformed.within(offset))?;
+    let pdu =
+        tcp::Pdu::decode(data).map_err(|fault| Stop::at("TCP", data)(fault).within(offset))?;
     layers.push(Layer::Tcp(pdu));
-    stream(pdu.data, layers);
+    stream(pdu.data, octets.len() >= original_octets, layers);
     Ok(())
 }
 
-/// The TPKTs of a segment that begins with one, as far as they lie within it.
-fn stream<'a>(octets: &'a [u8], layers: &mut Layers<'a>) {
+/// The TPKTs of a segment that begins with one, as far as they lie within it. A segment that the capture cut is
+/// not whole.
+fn stream<'a>(octets: &'a [u8], is_whole: bool, layers: &mut Layers<'a>) {
     let mut rest = octets;
     while tpkt::is_believable(rest)
         && let Ok(header) = tpkt::Header::decode(rest)
@@ -254,28 +309,48 @@ fn stream<'a>(octets: &'a [u8], layers: &mut Layers<'a>) {
         let packet_octets = usize::from(header.packet_octets);
         let (packet, behind) = rest.split_at_checked(packet_octets).unwrap_or((rest, &[]));
         let tpdus = packet.get(tpkt::HEADER_OCTETS..).unwrap_or_default();
-        if nsdu(tpdus, packet.len() == packet_octets, layers).is_err() {
+        if nsdu(tpdus, header.tpdu_octets(), layers).is_err() {
             layers.push(Layer::Opaque("TPDUs not understood,", tpdus));
         }
         rest = behind;
     }
-    if !rest.is_empty() {
-        layers.push(Layer::Opaque("data", rest));
+    match rest {
+        [] => {}
+        // A single octet tells nothing, unless a packet ends before it.
+        [_] if is_whole || octets.len() == 1 => layers.push(Layer::Opaque("data", rest)),
+        _ if !is_whole && tpkt::is_front(rest) => front(rest, layers),
+        _ => layers.push(Layer::Opaque("data", rest)),
     }
+}
+
+/// The front of a TPKT, of which the capture has too little to tell what it holds.
+fn front<'a>(octets: &'a [u8], layers: &mut Layers<'a>) {
+    let Ok(header) = tpkt::Header::decode(octets) else {
+        return layers.push(Layer::Cut("TPKT", octets));
+    };
+    layers.push(Layer::Tpkt(header));
+    layers.extend(cut_tpdu(octets.get(tpkt::HEADER_OCTETS..).unwrap_or_default()));
+}
+
+/// A TPDU in whose header the capture ends; none where it ends before.
+fn cut_tpdu(octets: &[u8]) -> Option<Layer<'_>> {
+    let kind = octets.get(1).and_then(|code| tp::Kind::of_code(*code));
+    (!octets.is_empty()).then_some(Layer::Cut(kind.map_or("TPDU", tp::Kind::name), octets))
 }
 
 fn npdu<'a>(
     octets: &'a [u8],
     original_octets: usize,
     layers: &mut Layers<'a>,
-) -> Result<(), Malformed> {
-    let (data, offset, is_whole) = match octets.split_first() {
+) -> Result<(), Stop<'a>> {
+    let (data, offset, nsdu_octets) = match octets.split_first() {
         Some((&clnp::INACTIVE, data)) => {
             layers.push(Layer::InactiveNetwork);
-            (data, 1, octets.len() >= original_octets)
+            (data, 1, original_octets.saturating_sub(1))
         }
         Some((&clnp::CLNP, _)) => {
-            let pdu = clnp::Pdu::decode_cut(octets, original_octets)?;
+            let pdu =
+                clnp::Pdu::decode_cut(octets, original_octets).map_err(Stop::at("CLNP", octets))?;
             let (data, offset) = (pdu.data, pdu.header_octets);
             layers.push(Layer::Clnp(pdu, pdu.verify(octets)));
             if pdu.kind != clnp::Kind::Data {
@@ -285,14 +360,16 @@ fn npdu<'a>(
                 layers.push(Layer::Segment(data));
                 return Ok(());
             }
-            (data, offset, offset + data.len() >= usize::from(pdu.segment_octets))
+            (data, offset, usize::from(pdu.segment_octets).saturating_sub(offset))
         }
         Some((&clnp::ES_IS, _)) => {
-            layers.push(Layer::EsIs(es_is::Pdu::decode(octets)?));
+            let pdu = es_is::Pdu::decode(octets).map_err(Stop::at("ES-IS", octets))?;
+            layers.push(Layer::EsIs(pdu));
             return Ok(());
         }
         Some((&clnp::IS_IS, _)) => {
-            layers.push(Layer::IsIs(is_is::Pdu::decode(octets)?));
+            let pdu = is_is::Pdu::decode(octets).map_err(Stop::at("IS-IS", octets))?;
+            layers.push(Layer::IsIs(pdu));
             return Ok(());
         }
         Some((_, data)) => {
@@ -301,23 +378,35 @@ fn npdu<'a>(
         }
         None => {
             let field = "network layer protocol identifier";
-            return Err(Malformed { field, offset: 0 });
+            return Err(Stop::at("network", octets)(Malformed { field, offset: 0 }));
         }
     };
     if is_unit_data(data) {
         layers.push(Layer::Opaque("connectionless transport", data));
         return Ok(());
     }
-    nsdu(data, is_whole, layers).map_err(|malformed| malformed.within(offset))
+    nsdu(data, nsdu_octets, layers).map_err(|stop| stop.within(offset))
 }
 
-fn nsdu<'a>(octets: &'a [u8], is_whole: bool, layers: &mut Layers<'a>) -> Result<(), Malformed> {
+/// The TPDUs of an NSDU that was `original_octets` long.
+fn nsdu<'a>(
+    octets: &'a [u8],
+    original_octets: usize,
+    layers: &mut Layers<'a>,
+) -> Result<(), Stop<'a>> {
+    let is_whole = octets.len() >= original_octets;
+    let mut begins = 0;
     for raw in tp::tpdus(octets) {
+        let rest = octets.get(begins..).unwrap_or_default();
         let raw = match raw {
-            Err(malformed) if !is_whole && is_cut_header(octets, malformed.offset) => return Ok(()),
-            raw => raw?,
+            Err(fault) if !is_whole && is_cut_header(octets, fault.offset) => {
+                layers.extend(cut_tpdu(rest));
+                return Ok(());
+            }
+            raw => raw.map_err(Stop::at("TPDU", rest))?,
         };
-        let pdu = tp::Pdu::decode(&raw, None).map_err(|malformed| malformed.within(raw.offset))?;
+        let pdu = tp::Pdu::decode(&raw, None)
+            .map_err(|fault| Stop::at("TPDU", rest)(fault).within(raw.offset))?;
         let checksum = match raw.checksum(pdu.parameters(), &[]) {
             // The sums go on over user data that is not here.
             tp::Checksum::Good | tp::Checksum::Bad if !is_whole && raw.kind.may_carry_data() => {
@@ -326,8 +415,29 @@ fn nsdu<'a>(octets: &'a [u8], is_whole: bool, layers: &mut Layers<'a>) -> Result
             verdict => Some(verdict),
         };
         layers.push(Layer::Tp(pdu, checksum));
+        if let tp::Pdu::Dt(dt) = pdu {
+            let data_octets = original_octets.saturating_sub(raw.offset + raw.header_octets);
+            layers.extend(user(&dt, data_octets));
+        }
+        begins = raw.offset + raw.octets.len();
     }
     Ok(())
+}
+
+/// The S7 header in the user data of a DT that had `data_octets` of them, as far as it was captured.
+fn user<'a>(dt: &tp::Data<'a>, data_octets: usize) -> Option<Layer<'a>> {
+    // Of fewer octets nothing tells that they are of S7.
+    if dt.data.len() < 2 || !s7::is_prefix(dt.data) {
+        return None;
+    }
+    match s7::Header::decode(dt.data) {
+        Ok(header) => {
+            let ends = header.pdu_octets().cmp(&data_octets);
+            let fits = if dt.end_of_tsdu { ends.is_eq() } else { ends.is_ge() };
+            fits.then_some(Layer::S7(header))
+        }
+        Err(_) => (dt.data.len() < data_octets).then_some(Layer::Cut("S7", dt.data)),
+    }
 }
 
 /// Whether a TPDU about which there is a complaint at `offset` has a header that reaches past the end.

@@ -94,9 +94,7 @@ impl Direction {
     /// Begins with a segment that begins with a TPKT, or with as much of one as it holds.
     fn begin(begins: usize, piece: &Piece<'_>) -> (Plan, Option<Self>) {
         let Piece { octets, sequence, .. } = piece;
-        let is_short = !octets.is_empty()
-            && octets.len() < tpkt::SHORTEST
-            && octets.iter().zip([tpkt::VERSION, 0]).all(|(octet, expected)| *octet == expected);
+        let is_short = !octets.is_empty() && tpkt::is_front(octets);
         if is_short || tpkt::is_believable(octets) {
             return Self { next: *sequence, place: Place::START }.pass(begins, piece, 0);
         }

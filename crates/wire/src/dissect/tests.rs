@@ -115,7 +115,8 @@ fn headers_that_were_not_captured_are_not_called_malformed() {
         let dissection = dissect_cut(Link::Ethernet, &octets[..captured], octets.len());
         assert_eq!(dissection.fault, None, "{captured} octets captured");
         let missing = octets.len() - captured;
-        assert_eq!(dissection.layers.last(), Some(&Layer::Missing(missing)));
+        let end = Layer::Missing { captured_octets: captured, missing_octets: missing };
+        assert_eq!(dissection.layers.last(), Some(&end));
     }
     // A length that reaches past the end of the frame is wrong however much was captured.
     let mut octets = octets;
@@ -135,7 +136,7 @@ fn a_cut_frame_prints_what_is_there() {
          LLC fe>fe UI 8 octets\n\
          CLNP inactive\n\
          TP DT 0x0202 nr=0 eot 2 octets\n\
-         5 octets not captured"
+         5 octets not captured, from octet 25 on"
     );
 }
 

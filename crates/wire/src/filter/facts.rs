@@ -74,7 +74,9 @@ impl Facts {
             | Layer::InactiveNetwork
             | Layer::Segment(_)
             | Layer::Opaque(..)
-            | Layer::Missing(_) => {}
+            | Layer::S7(_)
+            | Layer::Cut(..)
+            | Layer::Missing { .. } => {}
         }
     }
 

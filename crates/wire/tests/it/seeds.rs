@@ -254,7 +254,7 @@ fn zstd(octets: &[u8]) -> Vec<u8> {
     [&[0x28, 0xB5, 0x2F, 0xFD, 0x20, size], &block[..3], octets].concat()
 }
 
-fn hex(text: &str) -> Vec<u8> {
+pub(crate) fn hex(text: &str) -> Vec<u8> {
     let digits: Vec<u8> =
         text.chars().filter_map(|c| c.to_digit(16)).map(|digit| digit as u8).collect();
     digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()
