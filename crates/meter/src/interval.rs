@@ -123,6 +123,8 @@ pub(crate) struct Intervals {
     over: VecDeque<Over>,
     /// Sights as they come, where somebody wants them.
     witness: Option<Vec<Sight>>,
+    /// Whether frames hold user data.
+    has_data: bool,
 }
 
 impl Intervals {
@@ -143,7 +145,18 @@ impl Intervals {
             total: Sum::new(bounds_octets),
             over: VecDeque::new(),
             witness: None,
+            has_data: true,
         }
+    }
+
+    /// Whether frames hold user data.
+    pub(crate) const fn has_data(&self) -> bool {
+        self.has_data
+    }
+
+    /// Notes whether frames hold user data from now on.
+    pub(crate) const fn expect_data(&mut self, has_data: bool) {
+        self.has_data = has_data;
     }
 
     pub(crate) fn observe(&mut self, sight: &Sight) {
@@ -157,7 +170,7 @@ impl Intervals {
     /// Where what is found in the interval under way goes.
     pub(crate) const fn sink(&mut self) -> Sink<'_> {
         let Sum { measures, oddities } = &mut self.sum;
-        Sink { measures, oddities, witness: self.witness.as_mut() }
+        Sink { measures, oddities, witness: self.witness.as_mut(), has_data: self.has_data }
     }
 
     /// Where ordinary frames of the second under way go.
@@ -174,7 +187,7 @@ impl Intervals {
     #[inline]
     pub(crate) const fn unwitnessed(&mut self) -> Sink<'_> {
         let Sum { measures, oddities } = &mut self.sum;
-        Sink { measures, oddities, witness: None }
+        Sink { measures, oddities, witness: None, has_data: self.has_data }
     }
 
     /// Keeps sights from now on, in this list, or no more; gives back what was kept so far.

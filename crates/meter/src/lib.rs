@@ -102,6 +102,16 @@ pub struct Remarks {
     pub oddities: Oddities,
 }
 
+/// What the frames of a capture hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Content {
+    /// All that was sent, unless a capture cut it.
+    #[default]
+    Whole,
+    /// Headers: user data was left out on purpose.
+    Headers,
+}
+
 /// A passive meter.
 #[derive(Clone, Debug)]
 pub struct Meter {
@@ -127,6 +137,11 @@ impl Meter {
             intervals: Intervals::new(interval, origin, channel, bounds_octets),
             until: None,
         }
+    }
+
+    /// Notes what frames hold from now on. User data that is missing from frames of headers is no oddity.
+    pub const fn expect(&mut self, content: Content) {
+        self.intervals.expect_data(matches!(content, Content::Whole));
     }
 
     /// Takes notice of a frame of which `octets` were captured and `original_octets` were on the
@@ -156,7 +171,8 @@ impl Meter {
             self.streams.plain(at, plain, &mut self.tracker, &mut self.intervals.unwitnessed());
         if is_plain {
             let octets = plain.lpdu_octets as u64;
-            self.intervals.frames().segment(octets, plain.stream_octets(), plain.is_cut());
+            let is_cut = plain.is_cut() && self.intervals.has_data();
+            self.intervals.frames().segment(octets, plain.stream_octets(), is_cut);
         }
         is_plain
     }
@@ -183,7 +199,8 @@ impl Meter {
     fn plain(&mut self, at: Instant, plain: &Plain<'_>) -> bool {
         let is_plain = self.tracker.plain(at, plain, &mut self.intervals.unwitnessed());
         if is_plain {
-            self.intervals.frames().datagram(plain.lpdu_octets as u64, plain.is_cut());
+            let is_cut = plain.is_cut() && self.intervals.has_data();
+            self.intervals.frames().datagram(plain.lpdu_octets as u64, is_cut);
         }
         is_plain
     }

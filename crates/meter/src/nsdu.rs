@@ -35,7 +35,8 @@ pub(crate) fn observe(
         }
     }
     if is_cut && missing_octets > 0 {
-        let what = if unaccounted_octets > 0 { "TPDU header" } else { "user data" };
-        sink.oddities.count(Class::Truncated, what);
+        let is_header = unaccounted_octets > 0;
+        let what = if is_header { "TPDU header" } else { "user data" };
+        sink.oddities.add(Class::Truncated, what, u64::from(is_header || sink.has_data));
     }
 }

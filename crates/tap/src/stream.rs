@@ -10,7 +10,7 @@ use std::io::{self, BufWriter};
 use std::os::fd::AsFd as _;
 use wire::capture::Statistics;
 use wire::dissect::{Link, Stripper};
-use wire::pcapng::Writer;
+use wire::pcapng::{WITHOUT_DATA, Writer};
 use wire::time::{Instant, nanos};
 
 /// How often counts are written, and how long silence is listened to before looking up.
@@ -56,7 +56,7 @@ impl<'a> Stream<'a> {
     fn begin(tap: &Tap, out: File, options: &'a Options) -> io::Result<Self> {
         let mut writer = Writer::new(BufWriter::with_capacity(BUFFER_OCTETS, out))?;
         let snap = u32::try_from(options.snap_octets).unwrap_or(u32::MAX);
-        let data = if options.keeps_data { "" } else { "; user data is left out" };
+        let data = if options.keeps_data { String::new() } else { format!("; {WITHOUT_DATA}") };
         let comment = format!("filter: {}; stamps: kernel{data}", options.filter);
         let name = &tap.interface().name;
         let interface = writer.interface_cut(Link::Ethernet, name, snap, &comment)?;

@@ -185,6 +185,7 @@ impl Listener {
             fcs_octets: 0,
             resolution: Resolution::NANO,
             offset_seconds: 0,
+            leaves_out_data: false,
             statistics: self.statistics(),
         }
     }

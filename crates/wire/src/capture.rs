@@ -64,6 +64,8 @@ pub struct Interface {
     pub resolution: Resolution,
     /// What is added to its times, in seconds (`if_tsoffset`).
     pub offset_seconds: i64,
+    /// Whether its writer left user data out and says so in a comment, as tidewire does.
+    pub leaves_out_data: bool,
     /// What was counted there, as far as the file has been read.
     pub statistics: Statistics,
 }

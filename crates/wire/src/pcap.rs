@@ -116,6 +116,7 @@ impl Reader {
                 fcs_octets,
                 resolution,
                 offset_seconds: 0,
+                leaves_out_data: false,
                 statistics: Statistics::default(),
             },
         })

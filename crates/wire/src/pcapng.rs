@@ -5,7 +5,7 @@
 //! from 0; packet blocks refer to them. Blocks of other kinds are passed over. Reading goes through
 //! [`Capture`](crate::capture::Capture).
 //!
-//! Not read: comments, name resolution, decryption secrets, custom blocks.
+//! Not read: comments but for those that say what tidewire left out or counted, name resolution, decryption secrets, custom blocks.
 
 mod writer;
 
@@ -32,6 +32,8 @@ const ENHANCED_PACKET: u32 = 6;
 
 const END_OF_OPTIONS: u16 = 0;
 const COMMENT: u16 = 1;
+/// The end of the comment of an interface of whose frames user data is left out.
+pub const WITHOUT_DATA: &str = "user data is left out";
 /// How a comment of ours says how often a ring was full.
 const RING_FULL: &str = "ring full ";
 const TIMES: &str = " times";
@@ -294,6 +296,7 @@ impl Reader {
             fcs_octets: 0,
             resolution: Resolution::MICRO,
             offset_seconds: 0,
+            leaves_out_data: false,
             statistics: Statistics::default(),
         };
         while let Some((code, value)) = fields.option()? {
@@ -313,6 +316,9 @@ impl Reader {
                 // bits.
                 (INTERFACE_FCS, &[value]) => {
                     interface.fcs_octets = if value < 16 { value } else { value / 8 };
+                }
+                (COMMENT, comment) => {
+                    interface.leaves_out_data |= comment.ends_with(WITHOUT_DATA.as_bytes());
                 }
                 _ => {}
             }

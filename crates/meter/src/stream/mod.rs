@@ -394,7 +394,7 @@ fn with_sink(
                 && let part = (*number, octets, missing_octets)
                 && tracker.plain_part(of, || [to, from], part, sink).is_some()
             {
-                let times = u64::from(is_cut && missing_octets > 0);
+                let times = u64::from(is_cut && missing_octets > 0 && sink.has_data);
                 return sink.oddities.add(Class::Truncated, "user data", times);
             }
             crate::nsdu::observe(tracker, passage, octets, (missing_octets, is_cut), sink);

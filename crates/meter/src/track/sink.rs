@@ -13,6 +13,8 @@ pub(crate) struct Sink<'a> {
     pub(crate) oddities: &'a mut Oddities,
     /// Where each sight is kept, for whoever wants to know what a frame was.
     pub(crate) witness: Option<&'a mut Vec<Sight>>,
+    /// Whether frames hold user data; where they do not, missing user data is not odd.
+    pub(crate) has_data: bool,
 }
 
 impl Sink<'_> {

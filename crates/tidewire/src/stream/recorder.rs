@@ -13,7 +13,7 @@ use core::cmp::Reverse;
 use core::time::Duration;
 use meter::metric::{Basis, metrics};
 use meter::oddity::Oddities;
-use meter::{Meter, Remarks, Settings};
+use meter::{Content, Meter, Remarks, Settings};
 use std::collections::VecDeque;
 use wire::capture::Statistics;
 use wire::dissect::Link;
@@ -130,6 +130,11 @@ impl Recorder {
     /// Whether it has measured as many intervals as it was to.
     pub(crate) fn is_done(&self) -> bool {
         self.spans.intervals.is_some_and(|most| self.intervals >= most)
+    }
+
+    /// Notes what frames hold from now on.
+    pub(crate) const fn expect(&mut self, content: Content) {
+        self.meter.expect(content);
     }
 
     /// Notes what was counted where frames are collected, since measuring began.

@@ -1,7 +1,7 @@
 //! How much of a frame is headers: what a capture keeps that is to hold no user data.
 
 use super::{Levels, Link, NoNsdu, Nsdu, Piece, levels};
-use crate::{tp, tpkt};
+use crate::{s7, tp, tpkt};
 use core::ops::Range;
 use smallvec::SmallVec;
 
@@ -53,11 +53,11 @@ pub(super) fn plan(
 ) -> Plan {
     let Levels { npdu_octets, llc, nsdu, .. } = levels(link, octets, original_octets);
     match nsdu {
-        Ok(Nsdu { octets: nsdu, segment, .. }) => {
+        Ok(Nsdu { octets: nsdu, segment, missing_octets, .. }) => {
             let begins = place(octets, nsdu);
             match segment {
                 Some(segment) if segment.offset > 0 => Plan::keep(begins),
-                _ => Plan::keep(begins + tpdu_headers(nsdu)),
+                _ => Plan::keep(begins + tpdu_headers(nsdu, nsdu.len() + missing_octets)),
             }
         }
         Err(NoNsdu::Stream(piece)) => segment_of(place(octets, piece.octets), &piece),
@@ -78,16 +78,34 @@ fn place(frame: &[u8], part: &[u8]) -> usize {
     at.min(frame.len())
 }
 
-/// Octets up to the end of the last TPDU's header; no TPDU stands behind user data.
-fn tpdu_headers(nsdu: &[u8]) -> usize {
+/// Octets up to the end of the last TPDU's header, of an NSDU that was `original_octets` long; no TPDU stands behind
+/// user data. In front of user data an S7 header counts as header.
+fn tpdu_headers(nsdu: &[u8], original_octets: usize) -> usize {
     let mut octets = 0;
     for tpdu in tp::tpdus(nsdu) {
         octets = match tpdu {
-            Ok(raw) => raw.offset + raw.header_octets,
+            Ok(raw) => {
+                let headers = raw.offset + raw.header_octets;
+                headers + user_header(&raw, original_octets.saturating_sub(headers))
+            }
             Err(complaint) => octets.max(complaint.offset + LEAST_TPDU_OCTETS),
         };
     }
     octets
+}
+
+/// Octets of S7 header in the user data of a TPDU that had `data_octets` of them; none unless it is a DT with a
+/// whole PDU.
+fn user_header(raw: &tp::Raw<'_>, data_octets: usize) -> usize {
+    if raw.kind != tp::Kind::Dt || raw.data().first() != Some(&s7::PROTOCOL) {
+        return 0;
+    }
+    match tp::Pdu::decode(raw, None) {
+        Ok(tp::Pdu::Dt(tp::Data { end_of_tsdu: true, data, .. })) => {
+            s7::header_octets(data, data_octets).unwrap_or(0)
+        }
+        _ => 0,
+    }
 }
 
 /// The TPKTs of a TCP segment that begins with one.
@@ -105,7 +123,8 @@ pub(super) fn stream(begins: usize, octets: &[u8]) -> Plan {
         let packet_octets = usize::from(header.packet_octets);
         let (packet, behind) = rest.split_at_checked(packet_octets).unwrap_or((rest, &[]));
         let tpdus = packet.get(tpkt::HEADER_OCTETS..).unwrap_or_default();
-        plan.kept_octets = at + packet.len().min(tpkt::HEADER_OCTETS + tpdu_headers(tpdus));
+        plan.kept_octets =
+            at + packet.len().min(tpkt::HEADER_OCTETS + tpdu_headers(tpdus, header.tpdu_octets()));
         at += packet.len();
         rest = behind;
     }
@@ -135,6 +154,15 @@ mod tests {
         let data = [0, 19, 0xFE, 0xFE, 3, 0, 4, 0x60, 1, 1, 2, 4, 0xF0, 2, 2, 0x80, 9, 9, 9, 9, 9];
         let octets = [&MAC[..], &data, &[0; 20]].concat();
         check(&octets, &octets[..14 + 4 + 10]);
+    }
+
+    #[test]
+    fn a_dt_over_llc_keeps_its_s7_header() {
+        // LLC 3, inactive 1, a DT of 5, an S7 job of 10 with 4 octets of parameters.
+        let job = [0x32, 1, 0, 0, 0, 9, 0, 4, 0, 0];
+        let data = [&[0, 23, 0xFE, 0xFE, 3, 0, 4, 0xF0, 2, 2, 0x80][..], &job, &[9; 4]].concat();
+        let octets = [&MAC[..], &data].concat();
+        check(&octets, &octets[..14 + 4 + 5 + 10]);
     }
 
     #[test]

@@ -6,6 +6,9 @@
 //! header by itself: [`super::strip_user_data`] says how. So a header is lost to a capture where the
 //! segments of it come out of order, or where a capture that is read had cut it off.
 //!
+//! The header of an S7 PDU counts as header where one DT of class 0 holds all of the PDU and one segment all of its
+//! header: only then its lengths show that no user data is kept.
+//!
 //! Left out: the PDUs that RDP mixes among TPKTs; a direction with one is followed no further.
 
 use super::headers::{Plan, stream};
@@ -13,7 +16,7 @@ use super::{Link, Piece, headers};
 use crate::addr::Socket;
 use crate::tcp::Flags;
 use crate::tp::Kind;
-use crate::tpkt;
+use crate::{s7, tpkt};
 use core::ops::Range;
 use std::collections::BTreeMap;
 
@@ -86,6 +89,12 @@ enum Place {
     Code { header: usize, left: usize },
     /// Another one of them, of a TPDU with or without user data.
     Header { header: usize, left: usize, has_data: bool },
+    /// The number of a DT of class 0, with EOT in its top bit.
+    Number { left: usize },
+    /// The first octet of the user data of a DT of class 0 that ends its TSDU.
+    User { left: usize },
+    /// An octet of the header of an S7 PDU, of which so many octets are `header` yet.
+    S7 { header: usize, left: usize },
     /// User data.
     Data { left: usize },
 }
@@ -147,12 +156,17 @@ impl Place {
     const fn skip(self, octets: usize) -> Option<Self> {
         match self {
             _ if octets == 0 => Some(self),
-            Self::Data { left } if octets < left => Some(Self::Data { left: left - octets }),
-            Self::Data { left } if octets == left => Some(Self::START),
+            Self::Data { left } | Self::User { left } if octets < left => {
+                Some(Self::Data { left: left - octets })
+            }
+            Self::Data { left } | Self::User { left } if octets == left => Some(Self::START),
             Self::Tpkt { .. }
             | Self::Indicator { .. }
             | Self::Code { .. }
             | Self::Header { .. }
+            | Self::Number { .. }
+            | Self::User { .. }
+            | Self::S7 { .. }
             | Self::Data { .. } => None,
         }
     }
@@ -182,14 +196,28 @@ impl Place {
             Self::Code { header, left } => {
                 let (header, left) = (header - 1, left - 1);
                 let place = match Kind::of_code(first) {
+                    Some(Kind::Dt) if header == 1 => Self::Number { left },
                     Some(kind) => Self::header(header, left, has_data(kind)),
                     None => Self::data(left),
                 };
                 (1, true, Some(place))
             }
+            Self::Number { left } => {
+                let (ends, left) = (first & 0x80 != 0, left - 1);
+                let is_user = ends && left > 0;
+                (1, true, Some(if is_user { Self::User { left } } else { Self::data(left) }))
+            }
             Self::Header { header, left, has_data } => {
                 let taken = header.min(rest.len());
                 (taken, true, Some(Self::header(header - taken, left - taken, has_data)))
+            }
+            Self::User { left } => match s7::header_octets(rest, left) {
+                Some(header) => Self::S7 { header: header.min(left), left }.step(rest),
+                None => Self::Data { left }.step(rest),
+            },
+            Self::S7 { header, left } => {
+                let taken = header.min(rest.len());
+                (taken, true, Some(Self::s7(header - taken, left - taken)))
             }
             Self::Data { left } => {
                 let taken = left.min(rest.len());
@@ -200,6 +228,10 @@ impl Place {
 
     const fn data(left: usize) -> Self {
         if left == 0 { Self::START } else { Self::Data { left } }
+    }
+
+    const fn s7(header: usize, left: usize) -> Self {
+        if header == 0 { Self::data(left) } else { Self::S7 { header, left } }
     }
 
     const fn header(header: usize, left: usize, has_data: bool) -> Self {
@@ -287,6 +319,43 @@ mod tests {
             }
             assert_eq!(seen, expected, "segments of {size}");
         }
+    }
+
+    /// A TPKT with a DT of class 0 that holds an S7 acknowledgement with 2 octets of parameters and 6 of data.
+    fn answer(reference: u8) -> Vec<u8> {
+        let s7 = [0x32, 3, 0, 0, 0, reference, 0, 2, 0, 6, 0, 0];
+        [&[3, 0, 0, 27, 2, 0xF0, 0x80][..], &s7, &[0xDD; 8]].concat()
+    }
+
+    #[test]
+    fn headers_of_s7_are_kept_where_a_segment_holds_them() {
+        let (front, whole) = (19, 27);
+        let mut stripper = Stripper::new();
+        let two = [answer(1), answer(2)].concat();
+        let mut expected = [&answer(1)[..front], &[0; 8], &answer(2)[..front]].concat();
+        assert_eq!(kept(&mut stripper, 0, &two), expected);
+        // The end of one, and the beginning of the next up to its data length.
+        assert_eq!(kept(&mut stripper, 54, &answer(3)[..20]), answer(3)[..front]);
+        let rest = [&answer(3)[20..], &answer(4)[..16]].concat();
+        expected = [&[0; 7][..], &answer(4)[..7]].concat();
+        assert_eq!(kept(&mut stripper, 74, &rest), expected, "a header across two segments");
+        // One that begins in the middle of a stream, from its own headers alone.
+        let alone = kept(&mut Stripper::new(), 0, &answer(5));
+        assert_eq!((alone.len(), &alone[..]), (front, &answer(5)[..front]));
+        assert_eq!(answer(5).len(), whole);
+    }
+
+    #[test]
+    fn user_data_that_only_looks_like_s7_is_not_kept() {
+        let mut other = answer(1);
+        other[16] = 7;
+        assert_eq!(kept(&mut Stripper::new(), 0, &other), other[..7], "lengths that do not fit");
+        let mut part = answer(1);
+        part[6] = 0;
+        assert_eq!(kept(&mut Stripper::new(), 0, &part), part[..7], "a DT that ends no TSDU");
+        let mut third = answer(1);
+        third[8] = 4;
+        assert_eq!(kept(&mut Stripper::new(), 0, &third), third[..7], "no ROSCTR");
     }
 
     #[test]

@@ -281,6 +281,9 @@ impl<'a> Parameters<'a> {
     }
 
     fn decode_each(kind: Kind, octets: &'a [u8]) -> Result<Self, Malformed> {
+        if is_text(kind, octets) {
+            return Ok(Self { kind, octets });
+        }
         let mut reader = Reader::new(octets);
         while !reader.is_empty() {
             reader.u8("parameter code")?;
@@ -296,7 +299,14 @@ impl<'a> Parameters<'a> {
         self.octets
     }
 
-    /// Each parameter, first to last.
+    /// The text that RDP clients put in place of parameters of a CR, with what follows it: a routing token or cookie, and
+    /// perhaps a request of negotiation (\[MS-RDPBCGR\] 2.2.1.1).
+    #[must_use]
+    pub fn text(&self) -> Option<&'a [u8]> {
+        is_text(self.kind, self.octets).then_some(self.octets)
+    }
+
+    /// Each parameter, first to last; none where a text stands in their place.
     pub fn iter(&self) -> impl Iterator<Item = Parameter<'a>> + use<'a> {
         let kind = self.kind;
         self.values().map(move |(code, value)| Parameter::decode(kind, code, value))
@@ -330,13 +340,24 @@ impl<'a> Parameters<'a> {
     }
 
     fn values(&self) -> impl Iterator<Item = (u8, &'a [u8])> + use<'a> {
-        let mut reader = Reader::new(self.octets);
+        let mut reader = Reader::new(if self.text().is_some() { &[] } else { self.octets });
         core::iter::from_fn(move || {
             let code = reader.u8("parameter code").ok()?;
             let length = reader.u8("parameter length").ok()?;
             Some((code, reader.take("parameter value", usize::from(length)).ok()?))
         })
     }
+}
+
+/// How the text of RDP clients begins and how its line ends.
+const TEXT: (&[u8], &[u8]) = (b"Cookie: msts", b"\r\n");
+
+/// Whether a text of RDP stands in place of parameters.
+fn is_text(kind: Kind, octets: &[u8]) -> bool {
+    let (begin, end) = TEXT;
+    kind == Kind::Cr
+        && octets.starts_with(begin)
+        && octets.windows(end.len()).any(|window| window == end)
 }
 
 /// Parameters being put together for a TPDU to send.

@@ -1,6 +1,7 @@
 //! A TPDU understood: its fixed part field by field, its parameters, its user data.
 
 use super::{Kind, Parameter, Parameters, Raw, Reference};
+use crate::printable::Printable;
 use crate::read::{Malformed, Reader};
 use core::fmt;
 
@@ -542,6 +543,15 @@ impl fmt::Display for Pdu<'_> {
             }
             Self::Ea(pdu) => write!(f, "TP EA {} nr={}", pdu.destination_reference, pdu.number)?,
             Self::Er(pdu) => write!(f, "TP ER {} cause={}", pdu.destination_reference, pdu.cause)?,
+        }
+        if let Some(text) = self.parameters().text() {
+            let end = text.iter().position(|octet| *octet == b'\r').unwrap_or(text.len());
+            let (line, rest) = text.split_at(end);
+            write!(f, " RDP \"{}\"", Printable(&String::from_utf8_lossy(line)))?;
+            let negotiation_octets = rest.len().saturating_sub(b"\r\n".len());
+            if negotiation_octets > 0 {
+                write!(f, " and {negotiation_octets} octets of negotiation")?;
+            }
         }
         for parameter in self.parameters().iter() {
             match parameter {

@@ -40,6 +40,22 @@ fn every_tpdu_reads_and_writes_back() {
 }
 
 #[test]
+fn the_cookie_of_an_rdp_client_is_header() {
+    // \[MS-RDPBCGR\] 4.1.1: LI 27, CR, the cookie with CR LF, and a request of negotiation.
+    let cookie = "436f6f6b69653a206d737473686173683d656c746f6e730d0a";
+    check(
+        &format!("27 e0 0000 0000 00 {cookie} 0100080000000000"),
+        "TP CR 0x0000>0x0000 class=0 credit=0 RDP \"Cookie: mstshash=eltons\" and 8 octets of negotiation",
+    );
+    // A name may hold what a terminal obeys.
+    let escaped = "436f6f6b69653a206d737473686173683d1b5d303b0d0a";
+    check(
+        &format!("1d e0 0000 0000 00 {escaped}"),
+        "TP CR 0x0000>0x0000 class=0 credit=0 RDP \"Cookie: mstshash=\\u{1b}]0;\"",
+    );
+}
+
+#[test]
 fn every_parameter_reads_and_is_put_together_again() {
     // ISO 8073 13.3.4 to 13.12.4, and 8F and F2 of the 1995 edition.
     let cr = [

@@ -23,6 +23,7 @@ use store::{Rotation, Store, Target};
 use wire::capture::{Record, SNAP_OCTETS, Statistics};
 use wire::dissect::Stripper;
 use wire::filter::Filter;
+use wire::pcapng::WITHOUT_DATA;
 use wire::time::{Instant, nanos};
 
 /// How often what was counted is written.
@@ -107,8 +108,8 @@ impl Passage {
 
 /// What is said of an interface where it is described.
 pub(super) fn comment(filter: &Filter, keeps_data: bool) -> String {
-    let data = if keeps_data { "" } else { "; user data is left out" };
-    format!("filter: {filter}{data}")
+    let filter = format!("filter: {filter}");
+    if keeps_data { filter } else { format!("{filter}; {WITHOUT_DATA}") }
 }
 
 pub(crate) fn run(options: &Capture, output: &Output) -> anyhow::Result<Exit> {

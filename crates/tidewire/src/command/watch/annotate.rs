@@ -13,6 +13,7 @@ pub(super) use wire::capture::Record as Frame;
 use wire::capture::{Interface, Statistics};
 use wire::dissect::{Stripper, dissect_cut};
 use wire::filter::Filter;
+use wire::pcapng::WITHOUT_DATA;
 use wire::read::Malformed;
 use wire::time::Instant;
 
@@ -46,7 +47,7 @@ impl Cut {
         let stripper = (!keeps_data).then(Stripper::new);
         let comment = match filter {
             Some(filter) => comment(filter, keeps_data),
-            None => "addresses are not those that passed; user data is left out".to_owned(),
+            None => format!("addresses are not those that passed; {WITHOUT_DATA}"),
         };
         Self { comment, stripper, octets: Vec::new() }
     }
@@ -104,10 +105,11 @@ impl Annotated {
 
     /// Describes the interfaces that have not been yet, perhaps without their names.
     pub(super) fn describe(&mut self, interfaces: &[Interface], is_named: bool) {
-        let comment = self.cut.as_ref().map_or("", |cut| &cut.comment);
         for interface in interfaces.iter().skip((self.interfaces - self.earlier) as usize) {
             let name = if is_named { interface.name.clone() } else { String::new() };
             let described = Interface { name, ..interface.clone() };
+            let as_read = if interface.leaves_out_data { WITHOUT_DATA } else { "" };
+            let comment = self.cut.as_ref().map_or(as_read, |cut| &cut.comment);
             if let Err(error) = self.store.interface(&described, comment) {
                 return self.give_up(&error);
             }

@@ -14,6 +14,7 @@ use bytes::Bytes;
 use indicatif::{ProgressBar, ProgressStyle};
 use live::clock;
 use live::mapped::{self, MappedFile};
+use meter::Content;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read};
@@ -121,17 +122,20 @@ impl Passing<'_> {
     ) -> anyhow::Result<Option<Failure>> {
         let Self { capture, path, before } = self;
         let has_nothing_else = beside.is_nothing() && teller.has_nothing_else();
-        let mut counts_at = Instant::ZERO;
+        let (mut counts_at, mut has_begun) = (Instant::ZERO, false);
         // What somebody else writes ends by itself, or soon after an interrupt.
         let is_stream = is_stream(path);
         while (is_stream || !interrupt::requested()) && !recorder.is_done() {
-            let passed = if has_nothing_else {
+            let passed = if !has_begun {
+                first(capture, recorder, (beside, teller))?
+            } else if has_nothing_else {
                 hurry(capture, recorder, counts_at)
             } else {
                 one(capture, recorder, (beside, teller))?
             };
             match passed {
                 Ok(Some(at)) => {
+                    has_begun = true;
                     if recorder.has_found() {
                         teller.tell(recorder)?;
                     }
@@ -175,6 +179,41 @@ fn hurry(
         }
     }
     Ok(None)
+}
+
+/// Gives the meter the first frame as [`one`] does. What frames of the capture hold is known from then on.
+fn first(
+    capture: &mut Capture,
+    recorder: &mut Recorder,
+    (beside, teller): (&mut Frames, &mut Teller<'_>),
+) -> io::Result<Result<Option<Instant>, CaptureError>> {
+    let Frame { at, link, octets, original_octets, interface } = match capture.next() {
+        Ok(Some(frame)) => frame,
+        Ok(None) => return Ok(Ok(None)),
+        Err(error) => return Ok(Err(error)),
+    };
+    let octets = &octets.to_vec();
+    recorder.expect(content(capture));
+    teller.wait(at, recorder)?;
+    if beside.is_nothing() {
+        recorder.observe(at, link, octets, original_octets);
+    } else {
+        if beside.lacks(interface) {
+            beside.describe(capture.interfaces());
+        }
+        beside.observe(recorder, &Frame { at, link, octets, original_octets, interface });
+    }
+    Ok(Ok(Some(at)))
+}
+
+/// Headers alone if the capture says so of each interface.
+fn content(capture: &Capture) -> Content {
+    let mut interfaces = capture.interfaces().iter();
+    if interfaces.all(|interface| interface.leaves_out_data) {
+        Content::Headers
+    } else {
+        Content::Whole
+    }
 }
 
 /// Gives the meter one frame, when it is due, and whoever wants it beside; its time, if there was one.
