@@ -5,8 +5,9 @@ use anyhow::Context;
 use core::time::Duration;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -25,10 +26,32 @@ static OPENING: AtomicUsize = AtomicUsize::new(0);
 
 /// Opens a file for reading. An interrupt meanwhile ends the process, since nothing was begun.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
-    OPENING.fetch_add(1, Ordering::Relaxed);
-    let opened = File::open(path);
-    OPENING.fetch_sub(1, Ordering::Relaxed);
-    opened
+    waiting(path, || File::open(path))
+}
+
+/// Reads a small file whole, as [`open`] opens it.
+pub(crate) fn read_to_string(path: &Path) -> io::Result<String> {
+    waiting(path, || fs::read_to_string(path))
+}
+
+/// Opens a file for writing, from its beginning, as [`open`] opens one for reading.
+pub(crate) fn create(path: &Path) -> io::Result<File> {
+    waiting(path, || File::create(path))
+}
+
+/// Does what a FIFO with this name blocks until another process opens it. An interrupt meanwhile, or before it, ends
+/// the process.
+fn waiting<T>(path: &Path, act: impl FnOnce() -> T) -> T {
+    if !fs::metadata(path).is_ok_and(|about| about.file_type().is_fifo()) {
+        return act();
+    }
+    OPENING.fetch_add(1, Ordering::SeqCst);
+    if requested() {
+        std::process::exit(ABORTED);
+    }
+    let done = act();
+    OPENING.fetch_sub(1, Ordering::SeqCst);
+    done
 }
 
 /// Has a write beyond the limit of file sizes fail as one to a full disk does, and not end the process
@@ -57,7 +80,7 @@ pub(crate) fn install_with(first: fn(), second: fn()) -> anyhow::Result<&'static
         .name("signals".to_owned())
         .spawn(move || {
             for _ in signals.forever() {
-                if STOP.swap(true, Ordering::Relaxed) || OPENING.load(Ordering::Relaxed) > 0 {
+                if STOP.swap(true, Ordering::SeqCst) || OPENING.load(Ordering::SeqCst) > 0 {
                     second();
                     std::process::exit(ABORTED);
                 }
@@ -70,7 +93,7 @@ pub(crate) fn install_with(first: fn(), second: fn()) -> anyhow::Result<&'static
 
 /// Whether somebody wants it to end.
 pub(crate) fn requested() -> bool {
-    STOP.load(Ordering::Relaxed)
+    STOP.load(Ordering::SeqCst)
 }
 
 /// Signals that this process was started to ignore.

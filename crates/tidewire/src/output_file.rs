@@ -7,6 +7,7 @@
 //! events or of a live port, is written in place.
 
 use crate::exit::Failure;
+use crate::interrupt;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
@@ -57,6 +58,50 @@ impl Inputs {
         let message =
             format!("{option} {}: this file is also read and would be lost", path.display());
         Err(Failure::usage(message).with_fix(format!("{option} ANOTHER-FILE")))
+    }
+}
+
+/// Refuses outputs of a command that are one file, whatever names they have.
+///
+/// # Errors
+/// A usage error that names both options.
+pub(crate) fn refuse_same<'a>(
+    outputs: impl IntoIterator<Item = (&'static str, Option<&'a Path>)>,
+) -> Result<(), Failure> {
+    let mut seen: Vec<(&str, Place)> = Vec::new();
+    for (option, path) in outputs {
+        let Some((path, place)) = path.and_then(|path| Some((path, Place::of(path)?))) else {
+            continue;
+        };
+        if let Some((other, _)) = seen.iter().find(|(_, known)| *known == place) {
+            let message = format!("{other} and {option} both write {}", path.display());
+            return Err(Failure::usage(message).with_fix("a file for each"));
+        }
+        seen.push((option, place));
+    }
+    Ok(())
+}
+
+/// Where an output goes.
+#[derive(PartialEq, Eq, Debug)]
+enum Place {
+    /// To a file that is there.
+    File(Identity),
+    /// To one that is not there yet, under its name without symbolic links.
+    New(PathBuf),
+}
+
+impl Place {
+    /// The place of the output with this name, `-` being standard output; none of a pipe or a device, which may be
+    /// written to twice.
+    fn of(path: &Path) -> Option<Self> {
+        let path = standard(path, "/dev/stdout");
+        if let Ok(about) = fs::metadata(path) {
+            return about.is_file().then(|| Identity::of(path).map(Self::File)).flatten();
+        }
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = fs::canonicalize(folder.unwrap_or(Path::new("."))).ok()?;
+        Some(Self::New(folder.join(path.file_name()?)))
     }
 }
 
@@ -118,7 +163,7 @@ pub(crate) fn create(path: &Path, placing: Placing) -> io::Result<Created> {
     let about = fs::metadata(path);
     let is_special = about.as_ref().is_ok_and(|about| !about.is_file());
     if is_special || placing == Placing::AtOnce {
-        return Ok(Created { file: File::create(path)?, pending: Pending(None) });
+        return Ok(Created { file: interrupt::create(path)?, pending: Pending(None) });
     }
     // A symbolic link stays one.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -203,6 +248,26 @@ mod tests {
         }
         assert!(inputs.refuse("-w", &other).is_ok());
         assert!(inputs.refuse("-w", &folder.path().join("none")).is_ok());
+    }
+
+    #[test]
+    fn two_outputs_are_one_file_under_each_of_its_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("a"), "old").unwrap();
+        fs::hard_link(at("a"), at("hard")).unwrap();
+        std::os::unix::fs::symlink(at("a"), at("soft")).unwrap();
+        let refused = |one: &Path, other: &Path| {
+            refuse_same([("--log", Some(one)), ("--capture", Some(other))]).is_err()
+        };
+        for name in ["a", "hard", "soft", "./a"] {
+            assert!(refused(&at("a"), &at(name)), "{name}");
+        }
+        assert!(refused(&at("new"), &at("./new")));
+        assert!(!refused(&at("new"), &at("other")) && !refused(&at("a"), &at("new")));
+        let null = Path::new("/dev/null");
+        assert!(!refused(null, null), "a device may be written to twice");
+        assert!(refuse_same([("--log", None), ("--capture", Some(null))]).is_ok());
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::args::RunOptions;
 use crate::exit::{Exit, Failure};
+use crate::interrupt;
 use crate::output::Output;
 use crate::output_file::{self, Inputs};
 use bench::folder;
@@ -9,7 +10,6 @@ use bench::profile::Files;
 use bench::scenario::{self, MOST_REPLICATIONS, MOST_RUNS, Matters, Scenario, Study, meant};
 use bench::scenarios;
 use serde::Serialize;
-use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -58,7 +58,7 @@ pub(crate) fn choose(
             (built_in.name.to_owned(), built_in.file(), built_in.text.to_owned(), Files::None)
         }
         _ => {
-            let text = fs::read_to_string(path).map_err(|error| missing(which, &error))?;
+            let text = interrupt::read_to_string(path).map_err(|error| missing(which, &error))?;
             let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             let folder = path.parent().unwrap_or(Path::new("")).to_owned();
             (stem, which.to_owned(), text, Files::Beside(folder))

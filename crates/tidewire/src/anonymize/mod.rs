@@ -18,9 +18,10 @@ mod tcp_options;
 pub(crate) use frame::{Renamed, rename};
 
 use crate::exit::Failure;
+use crate::interrupt;
 use aes::Aes128;
 use aes::cipher::{Array, BlockCipherEncrypt as _, KeyInit as _};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
@@ -68,7 +69,7 @@ impl Key {
             return Ok(Self::new(secret));
         };
         let name = path.display();
-        let text = fs::read_to_string(path)
+        let text = interrupt::read_to_string(path)
             .map_err(|error| Failure::failed(format!("cannot read {name}: {error}")))?;
         let digits: Option<Vec<u8>> =
             text.trim().chars().map(|digit| Some(digit.to_digit(16)? as u8)).collect();

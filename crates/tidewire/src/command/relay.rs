@@ -4,7 +4,7 @@ use crate::args::relay::{Relay as Options, Ways};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::patient::Patient;
-use crate::{interrupt, quantity, way};
+use crate::{interrupt, output_file, quantity, way};
 use anyhow::Context;
 use bench::scenario::Span;
 use bench::session::relay;
@@ -35,6 +35,8 @@ pub(crate) fn run(options: &Options, output: &Output) -> anyhow::Result<Exit> {
         }
         output.line(line)
     };
+    let outputs = [("--log", &options.log), ("--capture", &options.capture)];
+    output_file::refuse_same(outputs.map(|(option, path)| (option, path.as_deref())))?;
     let mut relay = open(options)?;
     let mut log = options.log.as_ref().map(Log::create).transpose()?;
     let [here, there] = relay.names().map(str::to_owned);
@@ -111,7 +113,7 @@ struct Log {
 impl Log {
     fn create(path: &std::path::PathBuf) -> anyhow::Result<Self> {
         let file =
-            File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+            interrupt::create(path).with_context(|| format!("cannot write {}", path.display()))?;
         Ok(Self {
             out: BufWriter::new(Patient::file(file)),
             correlation: Correlation::read(),
@@ -170,7 +172,7 @@ impl Capture {
         let out: Box<dyn Write> = if path.as_os_str() == "-" {
             Box::new(io::stdout())
         } else {
-            let file = File::create(path);
+            let file = interrupt::create(path);
             Box::new(file.with_context(|| format!("cannot write {}", path.display()))?)
         };
         let begin = || -> io::Result<Self> {

@@ -22,7 +22,7 @@ use crate::args::{Screen, Watch};
 use crate::exit::{Exit, Failure};
 use crate::metrics::Exporter;
 use crate::output::Output;
-use crate::output_file::{Inputs, Placing};
+use crate::output_file::{self, Inputs, Placing};
 use crate::{interrupt, quantity};
 use bench::scenario::Span;
 use meter::Settings;
@@ -39,13 +39,8 @@ fn target(watch: &Watch) -> Result<Target, Failure> {
     let read = watch.source.read.iter().chain(&watch.far).chain(&watch.export.anonymize_key);
     let inputs = Inputs::of(read);
     let placing = Placing::of_source(watch.source.interface.is_some());
-    let outputs = (&watch.export.annotate, &watch.export.events);
-    if let (Some(annotate), Some(events)) = outputs
-        && annotate == events
-    {
-        let message = format!("--annotate and --events both write {}", events.display());
-        return Err(Failure::usage(message).with_fix("a file for each"));
-    }
+    let outputs = [("--annotate", &watch.export.annotate), ("--events", &watch.export.events)];
+    output_file::refuse_same(outputs.map(|(option, path)| (option, path.as_deref())))?;
     Ok(Target { inputs, placing })
 }
 
