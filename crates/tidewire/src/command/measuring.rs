@@ -11,7 +11,7 @@ use crate::metrics::{Exporter, Health};
 use crate::output::Output;
 use crate::quantity::{self, counted};
 use crate::screens::Findings;
-use crate::stream::{Details, Finding, Head, Item, Lines, Record, Recorder, Spans, Subset};
+use crate::stream::{Details, Finding, Head, Item, Lines, Origin, Record, Recorder, Spans, Subset};
 use bench::scenario::{Rate, Span};
 use bench::verdict::Verdict;
 use core::time::Duration;
@@ -79,8 +79,8 @@ impl Measuring {
     }
 
     /// The head of the stream.
-    pub(super) fn head(&self, source: String) -> Head {
-        Head::of(source, &self.settings, (self.spans, self.details, &self.only))
+    pub(super) fn head(&self, origin: Origin) -> Head {
+        Head::of(origin, &self.settings, (self.spans, self.details, &self.only))
     }
 
     /// A meter that tells what it finds.

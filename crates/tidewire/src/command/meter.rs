@@ -7,6 +7,7 @@ use crate::exit::Exit;
 use crate::interrupt;
 use crate::output::Output;
 use crate::stream::JSON_SCHEMA;
+use crate::stream::Origin;
 use std::io::Write as _;
 use std::path::PathBuf;
 
@@ -20,8 +21,7 @@ pub(crate) fn run(options: &Meter, output: &Output) -> anyhow::Result<Exit> {
     let output = &Output { json: true, quiet: output.quiet };
     let standard_input = [PathBuf::from("-")];
     let files = if options.files.is_empty() { &standard_input } else { options.files.as_slice() };
-    let names: Vec<String> = files.iter().map(|file| watch::name_of(file)).collect();
-    let head = measuring.head(names.join(", "));
+    let head = measuring.head(Origin::files(files, watch::name_of));
     let mut teller = Teller::begin(output, head, measuring.only.clone(), Beside::default())?;
     let mut recorder = measuring.recorder();
     let mut frames = watch::Frames::default();

@@ -7,8 +7,10 @@ use super::event::ends;
 use super::known::Known;
 use super::model::Model;
 use super::page::{Page, counted};
+use crate::permission;
 use crate::quantity::{self, significant};
 use crate::stream::{self, Named, Replies, Slowness, sum};
+use core::slice;
 
 /// Frames whose headers are there and whose user data is not.
 pub(super) const USER_DATA_CUT: &str = "truncated: user data";
@@ -75,23 +77,37 @@ impl Finding {
 }
 
 /// Interface or files of a stream.
-struct Source<'a>(&'a str);
+struct Source<'a>(&'a stream::Head);
 
 impl Source<'_> {
     /// Command that shows more of what a page is about.
     fn command(&self, page: Page) -> String {
-        let Self(source) = self;
-        // The name of an interface has no point and no slash; between several files there are commas.
-        let is_file = source.contains(['.', '/', ',', ' ']);
-        // The name of a file stays out, so that a stream tells the same of a capture whatever its name.
-        let from = if is_file { "-r FILE".to_owned() } else { format!("-i {source}") };
+        let Self(head) = self;
+        let from = match &head.files {
+            None => format!("-i {}", permission::quoted(&head.source)),
+            Some(files) => format!("-r {}", words(files)),
+        };
         match page {
             Page::Connections => format!("tidewire watch {from} --events events.ndjson"),
             Page::Hosts => format!("tidewire watch {from} --csv FOLDER"),
-            Page::Capture if is_file => format!("tidewire dissect {from}"),
+            // It reads one file.
+            Page::Capture if head.files.is_some() => {
+                let first = head.files.iter().flatten().next();
+                format!("tidewire dissect -r {}", words(first.map_or(&[], slice::from_ref)))
+            }
             _ => format!("tidewire watch {from} --screen measures"),
         }
     }
+}
+
+/// Names of files as words of a shell; none looks like an option.
+fn words(files: &[String]) -> String {
+    let word = |name: &String| match name.strip_prefix('-') {
+        Some("") => name.clone(),
+        Some(_) => permission::quoted(&format!("./{name}")),
+        None => permission::quoted(name),
+    };
+    files.iter().map(word).collect::<Vec<_>>().join(" ")
 }
 
 /// Findings of a stream as records, from the records of its end.
@@ -115,7 +131,7 @@ impl Findings {
 
     /// What is wrong, the worst first.
     pub(crate) fn records(&self) -> Vec<stream::Finding> {
-        let source = Source(&self.model.head.source);
+        let source = Source(&self.model.head);
         findings(&self.model).iter().map(|finding| finding.record(&source)).collect()
     }
 }
@@ -290,13 +306,13 @@ impl Judge<'_> {
         let slowest = hosts.max_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(a.1)));
         if let Some((_, host, replies)) = slowest {
             let span = |nanos: Option<u64>| nanos.map_or_else(|| "-".to_owned(), quantity::span);
-            let [p99, max, mean] =
-                [replies.p99_ns, Some(replies.max_ns), replies.mean_ns].map(span);
+            let [p50, p99, max, mean] =
+                [replies.p50_ns, replies.p99_ns, Some(replies.max_ns), replies.mean_ns].map(span);
             let n = replies.count;
             let text = format!("{host} replies slowest: p99 {p99}, max {max}");
             self.push(Grade::Note, 1.0, Page::Hosts, text);
             if let Some(finding) = self.found.last_mut() {
-                finding.detail = Some(format!("{host}: mean {mean}, n {n}"));
+                finding.detail = Some(format!("{host}: mean {mean}, p50 {p50}, n {n}"));
             }
         }
         let ambiguous = self.count("responses_ambiguous");
@@ -489,6 +505,25 @@ mod tests {
                 (Grade::Note, "user data was not captured in 97 frames: no checksums there"),
             ]
         );
+    }
+
+    #[test]
+    fn commands_name_the_port_or_the_files() {
+        let command = |files: Option<&[&str]>, page| {
+            let mut head = fed(&[], &[], None, 0).head;
+            head.source = "eth0".to_owned();
+            head.files = files.map(|files| files.iter().map(|&name| name.to_owned()).collect());
+            Source(&head).command(page)
+        };
+        let screen = "--screen measures";
+        assert_eq!(command(None, Page::Capture), format!("tidewire watch -i eth0 {screen}"));
+        let two = Some(&["a.pcap", "b c.pcap"][..]);
+        assert_eq!(
+            command(two, Page::Tpdus),
+            format!("tidewire watch -r a.pcap 'b c.pcap' {screen}")
+        );
+        assert_eq!(command(two, Page::Capture), "tidewire dissect -r a.pcap");
+        assert_eq!(command(Some(&["-x"]), Page::Capture), "tidewire dissect -r ./-x");
     }
 
     #[test]

@@ -38,6 +38,7 @@ fn check(line: &str) {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::stream::Origin;
     use crate::stream::{Details, Head, Recorder, Spans, Subset};
     use core::time::Duration;
     use meter::Settings;
@@ -103,7 +104,11 @@ pub(crate) mod tests {
         let second = Duration::from_secs(1);
         let spans = Spans { report: second, sample: Some(second), intervals: None };
         let (details, only) = (Details { top: 20 }, Subset::default());
-        let head = Head::of("cell.pcapng".to_owned(), &settings, (spans, details, &only));
+        let head = Head::of(
+            Origin::files(&["cell.pcapng"], |path| path.display().to_string()),
+            &settings,
+            (spans, details, &only),
+        );
         let mut lines = vec![serde_json::to_string(&Record::Stream(head)).unwrap()];
         let mut recorder = Recorder::new(settings, spans, details);
         while let Some(record) = capture.next().unwrap() {

@@ -18,6 +18,7 @@ pub(crate) mod hostile;
 mod item;
 mod lines;
 mod named;
+mod origin;
 mod ranking;
 mod read;
 mod record;
@@ -30,6 +31,7 @@ pub(crate) use collection::Collection;
 pub(crate) use item::Item;
 pub(crate) use lines::Lines;
 pub(crate) use named::{Named, is_greatest, sum};
+pub(crate) use origin::Origin;
 pub(crate) use read::Reader;
 pub(crate) use record::{
     Connection, ConnectionInterval, End, Finding, Head, Host, HostInterval, Identity, Interval,

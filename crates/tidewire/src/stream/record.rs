@@ -4,6 +4,7 @@
 //! and names that they do not know.
 
 use super::item::{self, Item};
+use super::origin::Origin;
 use super::{Collection, Named, SCHEMA, Subset};
 use meter::measure::{Measure as _, Summary, Traffic, Transport, Values, Waits};
 use meter::metric::{Metric, ratios};
@@ -52,6 +53,9 @@ pub(crate) struct Head {
     pub(crate) schema: String,
     /// What was heard or read.
     pub(crate) source: String,
+    /// The files as they were named, `-` being standard input; none of a port.
+    #[serde(default)]
+    pub(crate) files: Option<Vec<String>>,
     pub(crate) measure_ns: u64,
     pub(crate) report_ns: u64,
     pub(crate) sample_ns: Option<u64>,
@@ -67,14 +71,16 @@ pub(crate) struct Head {
 impl Head {
     /// Of a stream that is measured so.
     pub(crate) fn of(
-        source: String,
+        origin: Origin,
         settings: &Settings,
         (spans, details, only): (Spans, Details, &Subset),
     ) -> Self {
         let is_bound = |bound: &u64| *bound < meter::measure::NO_BOUND_OCTETS;
+        let Origin { source, files } = origin;
         Self {
             schema: SCHEMA.to_owned(),
             source,
+            files,
             measure_ns: nanos(settings.interval),
             report_ns: nanos(spans.report),
             sample_ns: spans.sample.map(nanos),
@@ -433,12 +439,13 @@ pub(crate) fn replied(of: &Summary) -> Values {
     values.into_iter().map(|(name, value)| (name.into(), value)).collect()
 }
 
-/// Count, total, 99th percentile and greatest of all replies up to an interval's end; nothing before the first.
+/// Count, total, median, 99th percentile and greatest of all replies up to an interval's end; nothing before the first.
 fn so_far(of: &Summary) -> Values {
-    let Summary { count, total_ns, p99_ns, max_ns, .. } = *of;
+    let Summary { count, total_ns, p50_ns, p99_ns, max_ns, .. } = *of;
     let values = [
         ("responses_so_far", count),
         ("response_total_so_far_ns", total_ns),
+        ("response_p50_so_far_ns", p50_ns),
         ("response_p99_so_far_ns", p99_ns),
         ("response_max_so_far_ns", max_ns),
     ];

@@ -58,7 +58,7 @@ impl Replies {
         Self {
             count,
             mean_ns: total_ns.checked_div(count),
-            p50_ns: sent.get("response_p50_ns").filter(|_| count > 0),
+            p50_ns: of("response_p50_ns", "response_p50_so_far_ns").filter(|_| count > 0),
             p99_ns: p99_ns.filter(|_| count > 0),
             max_ns: of("response_max_ns", "response_max_so_far_ns").unwrap_or(0),
             ambiguous: sent.count("responses_ambiguous"),

@@ -57,7 +57,7 @@ fn headers_alone_are_metered_as_the_whole_frames_are() {
         records.retain(|record| record["type"] != "finding");
         for record in &mut records {
             if let Some(record) = record.as_object_mut() {
-                let gone = ["user", "confidence", "oddities", "source"];
+                let gone = ["user", "confidence", "oddities", "source", "files"];
                 record.retain(|name, _| !gone.contains(&name.as_str()));
             }
         }

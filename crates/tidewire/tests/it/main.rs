@@ -16,6 +16,7 @@ mod dissect;
 mod doctor;
 mod documents;
 mod export;
+mod findings;
 mod headers_only;
 mod help;
 mod hostile;

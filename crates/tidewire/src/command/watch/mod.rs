@@ -23,6 +23,7 @@ use crate::exit::{Exit, Failure};
 use crate::metrics::Exporter;
 use crate::output::Output;
 use crate::output_file::{self, Inputs, Placing};
+use crate::stream::Origin;
 use crate::{interrupt, quantity};
 use bench::scenario::Span;
 use meter::Settings;
@@ -99,10 +100,10 @@ pub(super) fn listen(source: &FrameSource) -> Result<Option<Span>, Failure> {
 }
 
 /// What is heard or read.
-fn source(watch: &Watch) -> String {
+fn source(watch: &Watch) -> Origin {
     match &watch.source.interface {
-        Some(interface) => interface.clone(),
-        None => watch.source.read.iter().map(|path| name_of(path)).collect::<Vec<_>>().join(", "),
+        Some(interface) => Origin::port(interface),
+        None => Origin::files(&watch.source.read, name_of),
     }
 }
 

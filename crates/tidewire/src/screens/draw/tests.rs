@@ -1,5 +1,6 @@
 use super::*;
 use crate::screens::page::Page;
+use crate::stream::Origin;
 use crate::stream::{Details, Head, Reader, Record, Recorder, Spans, Subset, hostile};
 use crate::tui::{Surroundings, Symbols, Theme};
 use core::time::Duration;
@@ -22,7 +23,11 @@ fn cell() -> Model {
     let second = Duration::from_secs(1);
     let spans = Spans { report: second, sample: Some(second / 20), intervals: None };
     let (details, only) = (Details { top: 20 }, Subset::default());
-    let head = Head::of("cell.pcapng".to_owned(), &settings, (spans, details, &only));
+    let head = Head::of(
+        Origin::files(&["cell.pcapng"], |path| path.display().to_string()),
+        &settings,
+        (spans, details, &only),
+    );
     let (mut recorder, mut model) = (Recorder::new(settings, spans, details), Model::new(head));
     while let Some(record) = capture.next().unwrap() {
         recorder.observe(record.at, record.link, record.octets, record.original_octets);

@@ -32,6 +32,7 @@ fn head(sample_ns: Option<u64>) -> Head {
     Head {
         schema: crate::stream::SCHEMA.to_owned(),
         source: "a.pcap".to_owned(),
+        files: Some(vec!["a.pcap".to_owned()]),
         measure_ns: 1_000_000_000,
         report_ns: 1_000_000_000,
         sample_ns,
