@@ -5,6 +5,7 @@ use serde::Serialize;
 use std::fmt::{self, Display};
 use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use wire::printable::{Printable, is_printable};
 
 /// Lines that standard output did not take whole, since nobody read after an interrupt. Once there is
 /// one, nothing more is written: it would go on where a line was cut.
@@ -54,7 +55,7 @@ impl Output {
         if self.json {
             return Ok(());
         }
-        put(format!("{line}\n").as_bytes())
+        put(printable(format!("{line}\n")).as_bytes())
     }
 
     /// One record, where NDJSON is wanted; written out at once, so that a reader sees it.
@@ -80,6 +81,16 @@ impl Output {
     }
 }
 
+/// A text without characters that a terminal obeys or that hide or reorder others: a name may come from a capture, a
+/// file or another process. They are escaped, as `\u{1b}`; ends of lines stay.
+pub(crate) fn printable(text: String) -> String {
+    if text.chars().all(|symbol| symbol == '\n' || is_printable(symbol)) {
+        return text;
+    }
+    let lines: Vec<String> = text.split('\n').map(|line| Printable(line).to_string()).collect();
+    lines.join("\n")
+}
+
 /// Writes lines to standard output; those that nobody reads after an interrupt are counted.
 fn put(lines: &[u8]) -> io::Result<()> {
     let (taken, ended) = match unread() {
@@ -101,7 +112,7 @@ fn put(lines: &[u8]) -> io::Result<()> {
 /// Says something on standard error, unless nobody reads that after an interrupt.
 pub(crate) fn say(what: impl Display) {
     if !IS_UNHEARD.load(Ordering::Relaxed) {
-        let (_, said) = Patient::new(io::stderr()).put(format!("{what}\n").as_bytes());
+        let (_, said) = Patient::new(io::stderr()).put(printable(format!("{what}\n")).as_bytes());
         let is_unheard = said.is_err_and(|error| error.kind() == io::ErrorKind::TimedOut);
         IS_UNHEARD.fetch_or(is_unheard, Ordering::Relaxed);
     }

@@ -7,6 +7,7 @@ use super::controls::{Controls, KEYS};
 use super::finding::Grade;
 use super::model::Model;
 use super::page::{self, Page, Room, Sheet};
+use crate::output::printable;
 use crate::quantity;
 use crate::stream::back;
 use crate::tui::Look;
@@ -64,7 +65,10 @@ impl View {
         };
         let frames = quantity::counted(model.frames(), "frame");
         Self {
-            header: [model.head.source.clone(), format!("{which}{length}  {frames}  {state} ")],
+            header: [
+                printable(model.head.source.clone()),
+                format!("{which}{length}  {frames}  {state} "),
+            ],
             page: controls.page,
             cursor,
             first,
@@ -131,6 +135,7 @@ fn row(area: Rect, number: u16) -> Rect {
 /// Writes from the left of a row, as far as it reaches.
 fn put(buffer: &mut Buffer, area: Rect, number: u16, text: &str, style: Style) {
     if number < area.height {
+        let text = printable(text.to_owned());
         buffer.set_stringn(area.x, area.y + number, text, area.width.into(), style);
     }
 }

@@ -6,7 +6,7 @@
 use super::tables::{self, Busiest, BusiestHosts, SlowestHosts};
 use super::{End, Finding, Head, Interval, Named, Record, Total};
 use crate::calendar;
-use crate::output::Output;
+use crate::output::{Output, printable};
 use crate::quantity::{counted, significant, span, trimmed};
 use bench::scenario::Span;
 use core::time::Duration;
@@ -151,12 +151,6 @@ impl Lines {
     }
 }
 
-/// Without characters that a terminal would obey: a name may come from another process.
-fn printable(line: String) -> String {
-    let is_obeyed = |c: char| c.is_control() && c != '\n';
-    if line.contains(is_obeyed) { line.replace(is_obeyed, "\u{fffd}") } else { line }
-}
-
 /// One interval in one line of at the most 80 columns, as long as its counts stay below millions. A
 /// report within an interval has a `+` behind its number.
 fn row(interval: &Interval) -> String {
@@ -210,6 +204,6 @@ mod tests {
     #[test]
     fn what_a_terminal_would_obey_is_not_written_to_it() {
         let line = "\u{1b}]0;owned\u{7}\n\u{9b}2J\tä".to_owned();
-        assert_eq!(printable(line), "\u{fffd}]0;owned\u{fffd}\n\u{fffd}2J\u{fffd}ä");
+        assert_eq!(printable(line), "\\u{1b}]0;owned\\u{7}\n\\u{9b}2J\\tä");
     }
 }

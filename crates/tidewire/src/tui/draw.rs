@@ -6,6 +6,7 @@
 
 use super::theme::{Look, Symbols};
 use super::view::{Chart, Footer, View};
+use crate::output::printable;
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -71,6 +72,7 @@ fn fill(buffer: &mut Buffer, area: Rect, style: Style) {
 
 /// Writes from the left of a row, as far as it reaches.
 fn put(buffer: &mut Buffer, area: Rect, number: u16, text: &str, style: Style) {
+    let text = printable(text.to_owned());
     buffer.set_stringn(area.x, area.y + number, text, area.width.into(), style);
 }
 

@@ -5,6 +5,7 @@ use super::gather::{Delays, Snapshot};
 use super::keys::Bound;
 use super::sample::{Count, Rates};
 use crate::calendar;
+use crate::output::printable;
 use crate::quantity::{self, significant};
 use bench::scenario::Span;
 use core::time::Duration;
@@ -93,7 +94,7 @@ impl View {
 /// leave the left whole.
 fn header(seen: &Snapshot, controls: &Controls, surface: Surface<'_>) -> [String; 2] {
     let Surface { source, state, columns, .. } = surface;
-    let left = format!("{source}  filter: {}", seen.filter);
+    let left = printable(format!("{source}  filter: {}", seen.filter));
     let room = columns.saturating_sub(left.chars().count() + 2);
     let words = match controls.paused_at {
         Some(paused_at) => {

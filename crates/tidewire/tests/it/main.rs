@@ -30,6 +30,7 @@ mod outputs;
 mod peers;
 mod predict;
 mod profiles;
+mod printable;
 mod relay;
 mod reproduce;
 mod requirements;

@@ -3,6 +3,7 @@
 
 use super::table::{Cell, Kind, Layout, NANOS, Sheet};
 use std::io::{self, Write};
+use wire::printable::Printable;
 use wire::time::Instant;
 
 /// A file of comma-separated values.
@@ -29,7 +30,7 @@ impl<W: Write> Sheet for Comma<W> {
             Cell::Time(at) => at.as_nanos().to_string(),
             Cell::Nanos(count) | Cell::Count(count) => count.to_string(),
             Cell::Real(value) => value.to_string(),
-            Cell::Text(text) => text.clone(),
+            Cell::Text(text) => Printable(text).to_string(),
         });
         Ok(self.0.write_record(fields)?)
     }
@@ -53,10 +54,11 @@ mod tests {
         sheet
             .row(&[Cell::Time(Instant::from_nanos(7)), Cell::Text("a,\"b".into()), Cell::Unset])
             .unwrap();
-        sheet.row(&[Cell::Unset, Cell::Text("c".into()), Cell::Real(0.25)]).unwrap();
+        let obeyed = "c\u{1b}]0;\u{202e}".to_owned();
+        sheet.row(&[Cell::Unset, Cell::Text(obeyed), Cell::Real(0.25)]).unwrap();
         sheet.close(Instant::ZERO).unwrap();
         drop(sheet);
         let text = String::from_utf8(file).unwrap();
-        assert_eq!(text, "at_ns,who,x\r\n7,\"a,\"\"b\",\r\n,c,0.25\r\n");
+        assert_eq!(text, "at_ns,who,x\r\n7,\"a,\"\"b\",\r\n,c\\u{1b}]0;\\u{202e},0.25\r\n");
     }
 }

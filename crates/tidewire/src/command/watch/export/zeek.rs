@@ -8,6 +8,7 @@
 use super::table::{Cell, Column, Kind, Layout, Sheet};
 use crate::calendar;
 use std::io::{self, Write};
+use wire::printable::is_printable;
 use wire::time::Instant;
 
 const UNSET: &str = "-";
@@ -66,8 +67,11 @@ fn escaped(text: &str) -> String {
         _ => text.chars().fold(String::new(), |mut line, character| {
             match character {
                 '\\' => line.push_str("\\\\"),
-                control if control.is_ascii_control() => {
-                    line += &format!("\\x{:02x}", u32::from(control));
+                obeyed if !is_printable(obeyed) => {
+                    let mut room = [0; 4];
+                    for octet in obeyed.encode_utf8(&mut room).bytes() {
+                        line += &format!("\\x{octet:02x}");
+                    }
                 }
                 other => line.push(other),
             }
@@ -158,6 +162,7 @@ mod tests {
     fn no_text_ends_its_field_or_looks_like_none() {
         let check = |text: &str, expected: &str| assert_eq!(escaped(text), expected);
         check("a\tb\nc\\d", "a\\x09b\\x0ac\\\\d");
+        check("\u{1b}\u{202e}", "\\x1b\\xe2\\x80\\xae");
         check("-", "\\x2d");
         check("", "(empty)");
         check("(empty)", "\\x28empty)");
