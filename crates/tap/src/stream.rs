@@ -4,6 +4,7 @@ use crate::options::Options;
 use crate::sandbox;
 use core::time::Duration;
 use live::clock;
+use live::port::PortError;
 use live::tap::{Sighting, Tap};
 use std::fs::File;
 use std::io::{self, BufWriter};
@@ -76,7 +77,8 @@ impl<'a> Stream<'a> {
             let mut is_silent = false;
             // Without a wait: what is there is written before anything else is done.
             for _ in 0..AT_ONCE {
-                let Some(sighting) = tap.receive(Instant::ZERO).map_err(heard)? else {
+                let received = tap.receive(Instant::ZERO).or_else(|error| self.outlast(error));
+                let Some(sighting) = received.map_err(heard)? else {
                     is_silent = true;
                     break;
                 };
@@ -89,8 +91,17 @@ impl<'a> Stream<'a> {
             }
             if is_silent {
                 self.writer.flush().map_err(writing)?;
-                tap.wait(now + LOOK_UP).map_err(heard)?;
+                tap.wait(now + LOOK_UP).or_else(|error| self.outlast(error)).map_err(heard)?;
             }
+        }
+    }
+
+    /// Goes on where a link went down and the reader looks after it: the socket stays bound, and the kernel passes
+    /// frames on again when the link is up.
+    fn outlast<T: Default>(&self, error: PortError) -> Result<T, PortError> {
+        match error {
+            PortError::Down(_) if self.options.until_end_of_input => Ok(T::default()),
+            error => Err(error),
         }
     }
 
@@ -98,7 +109,8 @@ impl<'a> Stream<'a> {
     fn end(&mut self, tap: &mut Tap) -> Result<(), Failed> {
         for _ in 0..tap.waiting().map_err(heard)? {
             let until = clock::now() + LOOK_UP;
-            let Some(sighting) = tap.receive(until).map_err(heard)? else { break };
+            let received = tap.receive(until).or_else(|error| self.outlast(error));
+            let Some(sighting) = received.map_err(heard)? else { break };
             self.write(&sighting).map_err(|error| ("write", error))?;
         }
         self.count(tap)
@@ -144,6 +156,6 @@ impl<'a> Stream<'a> {
     }
 }
 
-fn heard(error: live::port::PortError) -> Failed {
+fn heard(error: PortError) -> Failed {
     ("listen", io::Error::other(error.to_string()))
 }

@@ -78,6 +78,9 @@ pub(crate) struct Helper {
     /// How long reading may wait.
     patience: Arc<AtomicU64>,
     is_stopped: bool,
+    /// The interface's name, and whether it went down.
+    interface: String,
+    is_down: bool,
 }
 
 /// Where the helper lies, if it is there: beside this program.
@@ -218,9 +221,7 @@ impl Own {
             Ok(None) => return Ok(None),
             Err(PortError::Down(name)) if !permission::is_gone(&name) => {
                 *is_down = true;
-                output::say(format_args!(
-                    "warning: interface {name} is down; waiting until it is up"
-                ));
+                say_down(&name);
                 return Ok(None);
             }
             Err(error) => return Err(permission::failure(&error)),
@@ -233,6 +234,25 @@ impl Own {
             original_octets: frame.original_octets,
             interface: 0,
         }))
+    }
+}
+
+fn say_down(interface: &str) {
+    output::say(format_args!("warning: interface {interface} is down; waiting until it is up"));
+}
+
+/// Looks at an interface for a helper that can do nothing but listen: whether it went down is said once. A failure
+/// where it is there no more.
+fn look_after<'a>(interface: &str, is_down: &mut bool) -> Result<Option<Record<'a>>, Failure> {
+    match Interface::named(interface) {
+        Ok(found) => {
+            if !found.is_up && !*is_down {
+                say_down(interface);
+            }
+            *is_down = !found.is_up;
+            Ok(None)
+        }
+        Err(_) => gone(interface),
     }
 }
 
@@ -261,7 +281,11 @@ impl Helper {
         let out = child.stdout.take().expect("standard output is a pipe");
         let patience = Arc::new(AtomicU64::new(u64::MAX / 2));
         match Capture::open(Pipe::patient(out, Arc::clone(&patience))) {
-            Ok(capture) => Ok(Self { child, capture, patience, is_stopped: false }),
+            Ok(capture) => {
+                let interface = wanted.interface.to_owned();
+                let (is_stopped, is_down) = (false, false);
+                Ok(Self { child, capture, patience, is_stopped, interface, is_down })
+            }
             // It ended before it wrote anything, and says why.
             Err(error) => Err(why_ended(&mut child, program, &error)),
         }
@@ -276,7 +300,9 @@ impl Helper {
                 Err(why_ended(&mut self.child, program, &"its output ended"))
             }
             Ok(record) => Ok(record),
-            Err(CaptureError::Unreadable { kind: std::io::ErrorKind::WouldBlock, .. }) => Ok(None),
+            Err(CaptureError::Unreadable { kind: std::io::ErrorKind::WouldBlock, .. }) => {
+                look_after(&self.interface, &mut self.is_down)
+            }
             Err(error) => Err(Failure::failed(format!("{HELPER}: {error}"))),
         }
     }

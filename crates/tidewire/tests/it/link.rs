@@ -4,6 +4,7 @@ use crate::wires::{Namespaces, must};
 use crate::{check_code, interrupt, records, stderr};
 use live::port::Port as _;
 use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::Path;
 use std::process::{Child, ChildStderr, Stdio};
 
 /// A `watch` of the far end that listens already.
@@ -13,8 +14,8 @@ struct Watching {
 }
 
 impl Watching {
-    fn start(namespaces: &Namespaces) -> Self {
-        let mut of = namespaces.command(1, &["watch", "-i", "w0", "--json"]);
+    fn start(namespaces: &Namespaces, more: &[&str]) -> Self {
+        let mut of = namespaces.command(1, &[&["watch", "-i", "w0", "--json"], more].concat());
         let mut child = of.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let said = BufReader::new(child.stderr.take().unwrap());
         let mut watching = Self { child, said };
@@ -36,10 +37,31 @@ fn set(namespaces: &Namespaces, state: &str) {
     must(&["-n", &namespaces.names[1], "link", "set", "w0", state]);
 }
 
+/// Whether the helper is there to listen.
+fn has_helper() -> bool {
+    let is_there =
+        Path::new(env!("CARGO_BIN_EXE_tidewire")).with_file_name("tidewire-tap").exists();
+    if !is_there {
+        println!("skipped: tidewire-tap is not beside tidewire; build the workspace");
+    }
+    is_there
+}
+
 #[test]
 fn watch_outlasts_a_link_that_goes_down_and_up() {
+    check_down_and_up(&[]);
+}
+
+#[test]
+fn the_helper_of_watch_outlasts_a_link_that_goes_down_and_up() {
+    if has_helper() {
+        check_down_and_up(&["--tap"]);
+    }
+}
+
+fn check_down_and_up(more: &[&str]) {
     let Some(namespaces) = Namespaces::make() else { return };
-    let mut watching = Watching::start(&namespaces);
+    let mut watching = Watching::start(&namespaces, more);
     set(&namespaces, "down");
     watching.hear("interface w0 is down");
     set(&namespaces, "up");
@@ -55,8 +77,19 @@ fn watch_outlasts_a_link_that_goes_down_and_up() {
 
 #[test]
 fn watch_says_that_its_interface_was_removed() {
+    check_removed(&[]);
+}
+
+#[test]
+fn the_helper_of_watch_ends_where_its_interface_was_removed() {
+    if has_helper() {
+        check_removed(&["--tap"]);
+    }
+}
+
+fn check_removed(more: &[&str]) {
     let Some(namespaces) = Namespaces::make() else { return };
-    let mut watching = Watching::start(&namespaces);
+    let mut watching = Watching::start(&namespaces, more);
     must(&["-n", &namespaces.names[1], "link", "del", "w0"]);
     let mut said = String::new();
     watching.said.read_to_string(&mut said).unwrap();

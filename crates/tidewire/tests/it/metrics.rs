@@ -4,6 +4,7 @@ use crate::watch::{capture, data};
 use crate::{check_code, command, run, stderr};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpStream};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use wire::addr::Mac;
 use wire::tcp::Flags;
@@ -61,6 +62,41 @@ impl Watched {
     pub(crate) fn scrape(&self, accept: &str) -> (String, String) {
         self.ask(&format!("GET /metrics HTTP/1.1\r\nHost: x\r\nAccept: {accept}\r\n\r\n"))
     }
+}
+
+/// The number of clock_nanosleep(2) on x86-64, as `/proc/PID/syscall` writes it for a thread that sleeps.
+const CLOCK_NANOSLEEP: &str = "230 ";
+
+#[test]
+fn without_descriptors_the_server_sleeps_and_then_answers_again() {
+    if !cfg!(target_arch = "x86_64") {
+        println!("skipped: the number of clock_nanosleep is that of x86-64");
+        return;
+    }
+    let watched = Watched::start();
+    let process = Path::new("/proc").join(watched.child.id().to_string());
+    let open = || std::fs::read_dir(process.join("fd")).unwrap().count();
+    // Room for four clients, of two descriptors each.
+    let most = open() + 8;
+    let limit = ["--pid", &watched.child.id().to_string(), &format!("--nofile={most}")];
+    if !Command::new("prlimit").args(limit).status().is_ok_and(|status| status.success()) {
+        println!("skipped: no prlimit to take descriptors away");
+        return;
+    }
+    let idle: Vec<_> = (0..12).map(|_| TcpStream::connect(&watched.address).unwrap()).collect();
+    while open() < most {
+        std::thread::yield_now();
+    }
+    let threads = std::fs::read_dir(process.join("task")).unwrap().flatten();
+    let is_server = |thread: &std::fs::DirEntry| {
+        std::fs::read_to_string(thread.path().join("comm")).is_ok_and(|it| it == "metrics\n")
+    };
+    let server = threads.into_iter().find(is_server).unwrap().path().join("syscall");
+    // It sleeps for 100 ms after each try; one that tries at once is never seen asleep.
+    let sleeps = || std::fs::read_to_string(&server).unwrap().starts_with(CLOCK_NANOSLEEP);
+    assert!((0..5_000).any(|_| sleeps()), "it tries again at once");
+    drop(idle);
+    assert!(watched.scrape("text/plain").1.contains("tidewire_frames_total 3\n"));
 }
 
 impl Drop for Watched {
