@@ -88,12 +88,14 @@ mod tests {
             ("response_total_ns", 5),
             ("responses_so_far", 20),
             ("response_total_so_far_ns", 80),
+            ("response_p50_so_far_ns", 3),
             ("response_p99_so_far_ns", 7),
             ("response_max_so_far_ns", 9),
         ];
         let told = Named(told.map(|(name, value)| (name.into(), value)).to_vec());
         let found = Replies::of(&told);
         assert_eq!((found.count, found.mean_ns, found.p99_ns), (20, Some(4), Some(7)));
+        assert_eq!(found.p50_ns, Some(3));
         assert_eq!(Slowness::of_values(&told), Slowness::of(&replied(20, 7, 9)));
     }
 }
