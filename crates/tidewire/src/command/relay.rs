@@ -38,7 +38,7 @@ pub(crate) fn run(options: &Options, output: &Output) -> anyhow::Result<Exit> {
     let outputs = [("--log", &options.log), ("--capture", &options.capture)];
     output_file::refuse_same(outputs.map(|(option, path)| (option, path.as_deref())))?;
     let mut relay = open(options)?;
-    let mut log = options.log.as_ref().map(Log::create).transpose()?;
+    let mut log = options.log.as_deref().map(Log::create).transpose()?;
     let [here, there] = relay.names().map(str::to_owned);
     let names = [here.as_str(), there.as_str()];
     let mut capture =
@@ -111,7 +111,7 @@ struct Log {
 }
 
 impl Log {
-    fn create(path: &std::path::PathBuf) -> anyhow::Result<Self> {
+    fn create(path: &Path) -> anyhow::Result<Self> {
         let file =
             interrupt::create(path).with_context(|| format!("cannot write {}", path.display()))?;
         Ok(Self {
