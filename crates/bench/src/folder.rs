@@ -66,7 +66,7 @@ impl Provenance {
 /// The files of a run folder itself, and of what its writer makes there.
 const OWN: [&str; 3] = ["scenario.toml", "run.json", "samples.ndjson"];
 
-/// The profiles that a study's stations are on, as [`Provenance`] tells them. A file within the
+/// The profiles that a study's stations are on, in the form of [`Provenance`]. A file within the
 /// scenario's folder is copied to the same place of the run folder, so that the scenario there can run
 /// as it is; others go into the folder `profile-copies`.
 #[must_use]

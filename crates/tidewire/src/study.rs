@@ -24,20 +24,20 @@ pub(crate) struct Chosen {
 }
 
 impl Chosen {
-    /// What samples call the scenario's text, and that of the profiles that it names.
+    /// Hash of the scenario's text and of the profiles that it names.
     pub(crate) fn hash(&self) -> String {
         folder::hash_of(&self.study)
     }
 }
 
-/// What a scenario is loaded for.
+/// Purpose for which a scenario is loaded.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Purpose {
     /// To be simulated.
     Simulate,
     /// To be simulated further, with the profiles that a run folder has.
     Resume(Files),
-    /// To be run by this host: what holds of simulated stations alone is no warning.
+    /// To be run by this host: warnings about simulated stations are left out.
     Measure,
 }
 

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// The most octets of a profile file.
 pub const MOST_OCTETS: u64 = 256 * 1_024;
 
-/// Whether a profile of this name is a file: the name ends in `.toml` or has a path separator.
+/// Returns true for the name of a profile file: it ends in `.toml` or has a path separator.
 #[must_use]
 pub fn is_file_name(name: &str) -> bool {
     name.contains('/') || Path::new(name).extension().is_some_and(|end| end == "toml")
@@ -28,7 +28,7 @@ pub struct ProfileFile {
     pub profile: Profile,
 }
 
-/// Where the profile files are that a scenario names.
+/// Place of the profile files that a scenario names.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub enum Files {
     /// Nowhere: the scenario is not a file itself.
@@ -82,7 +82,7 @@ pub fn read_file(name: &str, path: &Path) -> Result<ProfileFile, Unreadable> {
     Ok(ProfileFile { path: path.to_owned(), text, profile })
 }
 
-/// Why there is no profile of a name.
+/// Reason that there is no profile of a name.
 #[derive(Debug)]
 pub enum Unreadable {
     /// Only a scenario that is a file names files.
@@ -91,26 +91,26 @@ pub enum Unreadable {
     NoCopy,
     /// It cannot be read.
     Io {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         error: io::Error,
     },
     /// It is something else.
     NoFile {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// What it is instead.
+        /// Its kind.
         what: &'static str,
     },
     /// It is longer than any profile.
     TooLong {
-        /// Which file.
+        /// The file.
         path: PathBuf,
     },
     /// It is not UTF-8.
     NoText {
-        /// Which file.
+        /// The file.
         path: PathBuf,
         /// The first octet that is wrong.
         octet: usize,

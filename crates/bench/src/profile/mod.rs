@@ -73,7 +73,7 @@ pub struct Profile {
     works: Vec<Work>,
 }
 
-/// What a station does that may take its machine time.
+/// Work of a station that may take its machine time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Function {
@@ -236,13 +236,13 @@ impl Charges {
 }
 
 impl Profile {
-    /// Whether a station on it takes no time.
+    /// Returns true if a station on it takes no time.
     #[must_use]
     pub const fn is_ideal(&self) -> bool {
         self.works.is_empty()
     }
 
-    /// Whether a task has a cost for this function of a station, if only an input of 0.
+    /// Returns true if a task has a cost for this function of a station, if only an input of 0.
     #[must_use]
     pub fn charges(&self, function: Function) -> bool {
         self.works.iter().any(|work| {
@@ -260,7 +260,7 @@ impl Profile {
         })
     }
 
-    /// Whether its users and its protocols are on different processors.
+    /// Returns true if its users and its protocols are on different processors.
     #[must_use]
     pub fn has_front_end(&self) -> bool {
         self.works.iter().any(|work| matches!(work.stage, Stage::Submit | Stage::Deliver))

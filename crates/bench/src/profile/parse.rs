@@ -127,7 +127,7 @@ fn once<'t>(what: &str, list: Option<&'t Placed<'_>>, problems: &mut Vec<Problem
     names
 }
 
-/// What inputs are called, and their units as far as they are known.
+/// Names of inputs, and their units as far as they are known.
 struct Names<'a> {
     inputs: Vec<&'a str>,
     units: Vec<Option<Unit>>,
@@ -274,10 +274,28 @@ fn work(
     if !fields.has("cost") {
         problems.push(Problem::error(fields.span(), "a task has a `cost`"));
     }
+    if let (Some(stage), Some((_, sap)), Some(cost)) = (stage, layer, &cost)
+        && let Some(message) = never_charged(stage, sap, cost)
+    {
+        problems.push(Problem::error(fields.span_of("stage"), message));
+    }
     fields.finish(problems);
     let (layer, sap) = layer?;
     let (name, stage, level, cost) = (name?, stage?, level?, cost?);
     Some(Work { name, stage, layer, medium, sap, level, uses, cost })
+}
+
+/// The cost of a task that nothing is ever charged for at its stage.
+fn never_charged(stage: Stage, sap: Option<Sap>, cost: &Charges) -> Option<&'static str> {
+    match stage {
+        Stage::Complete if sap.is_some() => Some(
+            "a frame that was sent is of no layer above LLC: `complete` is of \"mac\" or \"llc\"",
+        ),
+        Stage::Submit | Stage::Deliver | Stage::Complete if cost.checked_octet.is_some() => {
+            Some("`checked-octet` is charged at `send`, `write`, `read` and `receive` alone")
+        }
+        _ => None,
+    }
 }
 
 /// The inputs that a task's cost names. A part that charges nothing is refused: what is to cost
@@ -446,7 +464,7 @@ source = "measured"
         check("= \"measured\"", "=", &["a.toml:18"]);
     }
 
-    /// What is wrong with the good profile after a change, one problem alone.
+    /// Checks the one problem of the good profile after a change.
     #[track_caller]
     fn only(from: &str, to: &str, expected: &str) {
         assert!(GOOD.contains(from));
@@ -480,6 +498,16 @@ source = "measured"
         let needs = "`unit` and `divided` need `unit-octets`: the octets of a unit";
         only(cost, "{ unit = \"framing\" }", needs);
         only(cost, "{ divided = \"framing\" }", needs);
+        let text = GOOD.replace("\"ms\"", "\"us/octet\"").replace("fixed =", "checked-octet =");
+        assert!(parse("a", &text).is_ok());
+        let message = "`checked-octet` is charged at `send`, `write`, `read` and `receive` alone";
+        let error = parse("a", &text.replace("\"send\"", "\"submit\"")).unwrap_err();
+        assert_eq!(error.problems[0].message, message);
+        let text = GOOD.replace("\"llc\"", "\"transport\"").replace("\"send\"", "\"complete\"");
+        let error = parse("a", &text).unwrap_err().to_string();
+        assert!(
+            error.contains("`complete` is of \"mac\" or \"llc\"") && error.contains("a.toml:9:9")
+        );
         let idle = "no [[task]] uses what this profile describes";
         let without = GOOD.split("[[task]]").next().unwrap();
         assert_eq!(parse("a", without).unwrap_err().problems[0].message, idle);

@@ -9,7 +9,7 @@ use sim::host::{Interface, Level};
 pub struct ResourceView<'a> {
     /// Its name.
     pub name: &'a str,
-    /// Whether it is a processor.
+    /// True for a processor.
     pub is_processor: bool,
     /// The input that says how many times as fast it is.
     pub speed: Option<&'a Input>,
@@ -20,13 +20,13 @@ pub struct ResourceView<'a> {
 pub struct TaskView<'a> {
     /// Its name.
     pub name: &'a str,
-    /// Where it stands in a frame's way.
+    /// Its place in a frame's way.
     pub stage: &'static str,
     /// The layer that it is of.
     pub layer: &'static str,
     /// The only medium on which it is done; all of them without.
     pub medium: Option<&'static str>,
-    /// How urgent it is.
+    /// Its urgency.
     pub level: &'static str,
     /// The resources that it takes.
     pub uses: Vec<&'a str>,

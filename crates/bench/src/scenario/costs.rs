@@ -13,7 +13,7 @@ use crate::profile::Function;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Scenario {
-    /// What a flow makes the machines at its ends do.
+    /// Functions of the machines at the ends of a flow.
     fn functions(&self, flow: &Flow) -> Vec<Function> {
         match flow.service {
             Service::Class4 if self.transport.checksum => {

@@ -5,8 +5,8 @@
 //! each AK. Stations on machines do not: one of the two is later. So a connection is warned of that has
 //! another DT to send when an AK comes, between stations that take no time.
 //!
-//! What is meant is not warned of: `profile = "ideal"` states that stations take no time. Nor are flows
-//! that start together, since equal machines would start together too; nor datagrams and messages,
+//! A stated choice is not warned of: `profile = "ideal"` states that stations take no time. Nor are flows
+//! that start together, because equal machines would start together too; nor datagrams and messages,
 //! which collide as stations that all wait for one frame to end do, machines or not.
 
 use super::check::place_of;
@@ -45,7 +45,7 @@ pub(super) fn check(scenario: &Scenario, document: &Placed<'_>, problems: &mut V
 }
 
 impl Scenario {
-    /// Whether a flow's connection has DTs to send when an AK of earlier ones comes.
+    /// Returns true if a flow's connection has DTs to send when an AK of earlier ones comes.
     fn sends_at_acks(&self, flow: &Flow) -> bool {
         let transport = &self.transport;
         let acknowledged_at_once = match transport.acknowledge {
@@ -83,7 +83,7 @@ mod tests {
     const BULK: &str = "{ kind = \"bulk\", total = \"100 kB\" }";
     const EACH: &str = "window = 7, acknowledge = \"each\"";
 
-    /// Whether a flow of class 4 between two stations is warned of.
+    /// Returns true if a flow of class 4 between two stations is warned of.
     fn warns(medium: &str, profile: &str, transport: &str, flow: &str) -> bool {
         let text = format!(
             "version = 1\ntitle = \"t\"\nstop = {{ after = \"1 s\" }}\nmedium = {{ {medium} }}\n\

@@ -72,13 +72,13 @@ pub struct Problem {
     pub label: Option<String>,
     /// What to do about it.
     pub help: Option<String>,
-    /// What is wrong with a file that these octets name.
+    /// Problems of a file that these octets name.
     pub cause: Option<Box<ScenarioError>>,
-    /// What it matters for.
+    /// The runs that it matters for.
     pub matters: Matters,
 }
 
-/// What a problem matters for.
+/// Runs that a problem matters for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Matters {
     /// Every run.

@@ -23,7 +23,7 @@ const PLAIN: u8 = 0x60;
 const CHECKED: u8 = 0x9C;
 /// LSAPs of local use that are somebody else's: messages without connection, and the rendezvous.
 const TAKEN: [u8; 2] = [super::MESSAGE_SAP.0, wire::rendezvous::SAP.0];
-/// Where messages with CRC arrive, whoever sends them.
+/// SAP at which messages with CRC arrive.
 pub const CHECKED_SAP: Sap = Sap(CHECKED);
 /// From one LSAP of local use to the next: neither the group bit nor the one that ISO keeps.
 const STEP: usize = 4;

@@ -9,12 +9,12 @@ use std::path::PathBuf;
     after_help = "Examples:\n  tidewire profiles list\n  tidewire profiles show nbs-1986                   its costs, with unit and source\n  tidewire profiles copy pc-pronet mine.toml        something to start from\n  tidewire profiles show mine.toml                  checks a file of your own\n\n`tidewire help profiles` explains the format of the files."
 )]
 pub(crate) struct Profiles {
-    /// What to do with them.
+    /// The action.
     #[command(subcommand)]
     pub(crate) action: ProfileAction,
 }
 
-/// What to do with profiles.
+/// Actions on profiles.
 #[derive(Subcommand, Debug)]
 pub(crate) enum ProfileAction {
     /// List those that come with tidewire.

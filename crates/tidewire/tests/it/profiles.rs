@@ -36,7 +36,7 @@ fn delay(folder: &Path, scenario: &str) -> f64 {
     records(&output)[0]["flows"][0]["delay"]["mean_ns"].as_f64().unwrap()
 }
 
-/// What predict says of the scenario in a folder, which it refuses.
+/// Error of predict, which refuses the scenario in a folder.
 #[track_caller]
 fn refused(folder: &Path) -> String {
     let output = run_in(folder, &["predict", "study.toml", "--no-save"]);
@@ -89,7 +89,7 @@ fn a_copied_profile_is_what_it_was_and_is_never_overwritten() {
 }
 
 #[test]
-fn a_profile_file_is_found_beside_its_scenario_and_costs_what_it_says() {
+fn a_profile_file_is_relative_to_its_scenario() {
     let folder = folder();
     let here = folder.path();
     let built_in = SCENARIO.replace("mine.toml", "pc-pronet");

@@ -144,7 +144,7 @@ pub fn load_from(text: &str, file: &str, files: &Files) -> Result<Study, Scenari
     Loader { files, most_points: MOST_POINTS }.load(text, file, &[])
 }
 
-/// Where a scenario's profiles are, and how many points it may have.
+/// Limits of a scenario: its profile files, and the most points.
 struct Loader<'a> {
     files: &'a Files,
     most_points: usize,
