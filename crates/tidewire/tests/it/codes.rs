@@ -7,7 +7,7 @@ use std::fs;
 fn what_cannot_be_meant_ends_with_2() {
     check(&[], 2, "Usage: tidewire");
     check(&["no-such-verb"], 2, "unrecognized subcommand");
-    check(&["help", "nothing"], 2, "fix: one of scenario, units");
+    check(&["help", "nothing"], 2, "fix: one of scenario, profiles, units");
     check(&["watch"], 2, "--read");
     check(&["watch", "-r", "a.pcap", "-i", "lo"], 2, "cannot be used with");
     check(&["watch", "-r", "a.pcap", "--measure", "15"], 2, "the unit is missing");

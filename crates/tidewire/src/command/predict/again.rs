@@ -24,16 +24,18 @@ pub(super) fn resume(folder: &Path, output: &Output) -> anyhow::Result<Exit> {
     let scenario = folder.join("scenario.toml");
     let purpose = Purpose::Resume(provenance.copies(folder));
     let chosen = choose(&scenario.to_string_lossy(), &purpose, &options, output)?;
-    let changed = |what| {
+    let changed = |what: &str| {
         let message = format!("{} cannot be gone on with: {what}", folder.display());
         Failure::usage(message).with_fix("make the whole run anew")
     };
     if provenance.program_version != PROGRAM_VERSION {
         let what = format!("it is of version {}", provenance.program_version);
-        return Err(changed(&what as &str).into());
+        return Err(changed(&what).into());
     }
     if provenance.scenario_hash != chosen.hash() {
-        return Err(changed("its scenario.toml or a profile was changed").into());
+        let has_profiles = !chosen.study.profiles.is_empty();
+        let or_profile = if has_profiles { " or a profile" } else { "" };
+        return Err(changed(&format!("its scenario.toml{or_profile} was changed")).into());
     }
     let results = folder::read(folder)?;
     let whole = |sample: &Sample| sample.complete && sample.source == Origin::Predicted;
