@@ -22,7 +22,8 @@ type Found = (f64, Option<(f64, f64)>, u64);
 /// A kind of figure.
 struct Kind {
     file: &'static str,
-    title: &'static str,
+    /// Its name, for flows whose times are called so.
+    title: fn(&str) -> String,
     unit: Unit,
     about: &'static str,
     of: fn(&FlowReport) -> Option<Found>,
@@ -31,21 +32,21 @@ struct Kind {
 const KINDS: [Kind; 3] = [
     Kind {
         file: "mean",
-        title: "mean delay (of requests: response)",
+        title: |time| format!("mean {time}"),
         unit: Unit::Nanoseconds,
         about: "Means over runs",
         of: |flow| quantity(flow, ["response.mean", "delay.mean"]),
     },
     Kind {
         file: "max",
-        title: "longest delay of a run (of requests: response)",
+        title: |time| format!("longest {time} of a run"),
         unit: Unit::Nanoseconds,
         about: "Means over runs of each run's longest",
         of: |flow| quantity(flow, ["response.max", "delay.max"]),
     },
     Kind {
         file: "miss",
-        title: "probability of a missed deadline",
+        title: |_| "probability of a missed deadline".to_owned(),
         unit: Unit::Fraction,
         about: "Shares of all messages, with intervals of Clopper and Pearson",
         of: |flow| {
@@ -137,16 +138,37 @@ fn figure(report: &Report, seed: u64, kind: &Kind, across: &Across, flows: &[&st
         let mark = if across.legend.is_some() { Mark::Points } else { Mark::PointsOnLine };
         drawn.push(Series { name, kin: kin % MOST_SERIES, mark, points });
     }
+    let title = (kind.title)(time_of(report, flows));
     let of = if flows.len() == 1 { format!(" of {}", flows[0]) } else { String::new() };
     let unit = if shown.unit.is_empty() { "1" } else { shown.unit };
     Figure {
-        title: format!("{}{of}", kind.title),
+        title: capitalized(&format!("{title}{of}")),
         caption: caption(report, seed, kind, across),
         reference: None,
         x: across.axis.clone(),
-        y: Axis { name: kind.title.to_owned(), unit: unit.to_owned() },
+        y: Axis { name: title, unit: unit.to_owned() },
         series: drawn,
     }
+}
+
+/// Name of the times of flows: those of requests last until the answer.
+fn time_of(report: &Report, flows: &[&str]) -> &'static str {
+    let all = report.points.iter().flat_map(|point| &point.flows);
+    let drawn = all.filter(|flow| flows.contains(&flow.name.as_str()));
+    let is_answered = |flow: &FlowReport| flow.quantity("response.mean").is_some();
+    let answered: Vec<bool> = drawn.map(is_answered).collect();
+    match (answered.contains(&true), answered.contains(&false)) {
+        (true, false) => "response time",
+        (true, true) => "delay, or response time",
+        (false, _) => "delay",
+    }
+}
+
+/// With a capital.
+fn capitalized(words: &str) -> String {
+    let mut letters = words.chars();
+    let first = letters.next().map(char::to_uppercase);
+    first.into_iter().flatten().chain(letters).collect()
 }
 
 /// How often, with which seed, and what the intervals mean.
@@ -277,7 +299,8 @@ mod tests {
         let ys: Vec<f64> = figure.series[0].points.iter().map(|point| point.y).collect();
         assert!((ys[0] - 108.2).abs() < 1e-9 && (ys[1] - 268.2).abs() < 1e-9, "{ys:?}");
         assert_eq!(figure.series[0].points[1].x, 300.0);
-        assert_eq!(figure.title, "mean delay (of requests: response)");
+        assert_eq!(figure.title, "Mean delay");
+        assert_eq!(figure.y.name, "mean delay");
         assert!(figure.caption.starts_with("sizes. Simulated. "), "{}", figure.caption);
         assert!(figure.caption.contains("n = 2 runs at each point, seed 7; intervals: 95 %"));
         // No miss in 20 messages: at most 1 - 0.025^(1/20) = 0.168.

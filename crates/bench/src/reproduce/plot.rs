@@ -1,5 +1,8 @@
 //! A figure of a paper, drawn anew: curves against a size, each said to be an input or a prediction.
 
+use super::Outcome;
+use super::row::Drawn;
+
 /// A figure.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Plot {
@@ -15,6 +18,36 @@ pub struct Plot {
     pub observed: String,
     /// Its curves.
     pub curves: Vec<Curve>,
+    /// What the paper's text gives of it.
+    pub published: Vec<Published>,
+}
+
+/// Published value in a figure.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Published {
+    /// A point with its reading error.
+    Point(Point),
+    /// A line upwards at this place across, such as a cross-over.
+    Across(f64),
+}
+
+/// Adds to each figure what its paper's text gives of it, in the order of the rows.
+pub fn add_published(plots: &mut [Plot], outcomes: &[Outcome]) {
+    let claims = outcomes.iter().flat_map(|outcome| &outcome.row.claims);
+    for (claim, drawn) in claims.flat_map(|claim| claim.drawn.iter().map(move |at| (claim, at))) {
+        let Drawn { figure, at, scale } = drawn;
+        let (least, most) = claim.published();
+        let value = least.midpoint(most) * scale;
+        let [low, high] = [least - claim.error, most + claim.error].map(|end| end * scale);
+        let published = match at {
+            Some(x) => Published::Point(Point { x: *x, y: value, low, high, observations: 0 }),
+            None => Published::Across(value),
+        };
+        let of_figure = plots.iter_mut().filter(|plot| plot.number == figure);
+        of_figure.filter(|plot| !plot.published.contains(&published)).for_each(|plot| {
+            plot.published.push(published);
+        });
+    }
 }
 
 /// A curve of a figure.

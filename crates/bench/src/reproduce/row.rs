@@ -82,6 +82,9 @@ pub struct Claim {
     /// Whether the paper shows a single run: ours is then the band in which 90 % of single runs fall.
     #[serde(default)]
     pub one_run: bool,
+    /// Where what is published is drawn in the figures.
+    #[serde(default)]
+    pub drawn: Vec<Drawn>,
     /// Whether the numbers are our rendering of a shape that the paper gives in words.
     #[serde(default)]
     pub shape: bool,
@@ -92,6 +95,23 @@ pub struct Claim {
     /// Why ours differs, told only if it does.
     #[serde(default)]
     pub differs_because: String,
+}
+
+/// Place of a published value in a figure.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Drawn {
+    /// Number of the figure.
+    pub figure: String,
+    /// Where it stands across, in the figure's unit; without it the value itself lies across, as a line upwards.
+    pub at: Option<f64>,
+    /// Units of the figure in one of the claim's.
+    #[serde(default = "one")]
+    pub scale: f64,
+}
+
+const fn one() -> f64 {
+    1.0
 }
 
 impl Claim {

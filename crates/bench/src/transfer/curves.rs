@@ -124,7 +124,8 @@ pub fn plots(
             curves.push(Curve { name, is_input, style: Style::Points, points });
         }
         let observed = means_at_each_size(messages);
-        plots.push(Plot { number, title, horizontal, vertical, observed, curves });
+        let published = Vec::new();
+        plots.push(Plot { number, title, horizontal, vertical, observed, curves, published });
     }
     Ok(plots)
 }

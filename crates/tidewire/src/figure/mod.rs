@@ -49,7 +49,7 @@ pub(crate) struct Series {
     /// What the legend calls it.
     pub(crate) name: String,
     /// Series of one kin have one colour, dash and marker: a model's line and the points it stands
-    /// for. Six kins can be told apart.
+    /// for. 36 kins can be told apart.
     pub(crate) kin: usize,
     /// How it is drawn.
     pub(crate) mark: Mark,

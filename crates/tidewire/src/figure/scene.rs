@@ -52,6 +52,8 @@ pub(super) struct Layer {
     pub(super) mark: Mark,
     pub(super) looks: Looks,
     pub(super) points: Vec<Point>,
+    /// What its line goes through where it is no straight one between its points; else nothing.
+    pub(super) line: Vec<Point>,
 }
 
 /// What tells one kin from another: never colour alone.
@@ -75,14 +77,33 @@ pub(super) enum Marker {
 }
 
 /// From the palette of Okabe and Ito (2008), those that can be seen on white.
-const LOOKS: [Looks; 6] = [
-    Looks { colour: "#0072B2", marker: Marker::Circle, dash: None },
-    Looks { colour: "#D55E00", marker: Marker::Triangle, dash: Some("9 3") },
-    Looks { colour: "#009E73", marker: Marker::Square, dash: Some("3 3") },
-    Looks { colour: "#000000", marker: Marker::Diamond, dash: Some("9 3 2 3") },
-    Looks { colour: "#AA4499", marker: Marker::Plus, dash: Some("14 4") },
-    Looks { colour: "#56B4E9", marker: Marker::Cross, dash: Some("2 5") },
+const COLOURS: [&str; 6] = ["#0072B2", "#D55E00", "#009E73", "#000000", "#AA4499", "#56B4E9"];
+const MARKERS: [Marker; 6] = [
+    Marker::Circle,
+    Marker::Triangle,
+    Marker::Square,
+    Marker::Diamond,
+    Marker::Plus,
+    Marker::Cross,
 ];
+const DASHES: [Option<&str>; 6] =
+    [None, Some("9 3"), Some("3 3"), Some("9 3 2 3"), Some("14 4"), Some("2 5")];
+/// Kins that can be told apart.
+#[cfg(test)]
+const KINS: usize = COLOURS.len() * MARKERS.len();
+/// Part of an axis within which two curves are one to the eye.
+const ONE_CURVE: f64 = 0.004;
+/// Pieces of a straight line on a logarithmic axis, on which it is a curve.
+const PIECES: u32 = 16;
+
+impl Looks {
+    /// Those of a kin. When the colours run out, they begin anew with another marker and dash each.
+    fn of(kin: usize) -> Self {
+        let (colour, round) = (kin % COLOURS.len(), kin / COLOURS.len());
+        let shape = (colour + round) % MARKERS.len();
+        Self { colour: COLOURS[colour], marker: MARKERS[shape], dash: DASHES[shape] }
+    }
+}
 
 impl Scene {
     /// Chooses everything that the figure leaves open.
@@ -92,19 +113,48 @@ impl Scene {
             let (low, high) = point.interval.unwrap_or((point.y, point.y));
             [low.min(point.y), high.max(point.y)]
         };
+        // On a logarithmic axis an interval has an end only where that is more than zero.
+        let y = if is_logarithmic(figure) {
+            let ends = points().flat_map(ends).filter(|end| *end > 0.0);
+            Range::of_powers(&figure.y, ends)
+        } else {
+            Range::over(&figure.y, points().flat_map(ends))
+        };
         let reference = figure.reference.iter().map(|reference| format!(" Compare: {reference}."));
         Self {
             title: figure.title.clone(),
             caption: figure.caption.clone() + &reference.collect::<String>(),
             x: Range::over(&figure.x, points().map(|point| point.x)),
-            y: if is_logarithmic(figure) {
-                Range::of_powers(&figure.y, points().map(|point| point.y))
-            } else {
-                Range::over(&figure.y, points().flat_map(ends))
-            },
-            layers: figure.series.iter().map(Layer::of).collect(),
+            layers: layers(figure, &y),
+            y,
         }
     }
+}
+
+/// The series as they are drawn; one that lies under another says so.
+fn layers(figure: &Figure, y: &Range) -> Vec<Layer> {
+    let mut layers: Vec<Layer> = figure.series.iter().map(|series| Layer::of(series, y)).collect();
+    for place in 0..figure.series.len() {
+        let over = figure.series.get(place + 1..).unwrap_or_default();
+        if let Some(over) = over.iter().find(|over| lies_under(&figure.series[place], over, y)) {
+            layers[place].name = format!("{}, under {}", layers[place].name, over.name);
+        }
+    }
+    layers
+}
+
+/// Whether every point of a series has one of another over it.
+fn lies_under(one: &super::Series, over: &super::Series, y: &Range) -> bool {
+    let near = |value: f64, other: f64| match y.scale {
+        Scale::Linear => (value - other).abs() <= (y.high - y.low) * ONE_CURVE,
+        Scale::Logarithmic => (value / other).log10().abs() <= (y.high / y.low).log10() * ONE_CURVE,
+    };
+    let is_covered = |point: &Point| {
+        over.points
+            .iter()
+            .any(|other| (other.x - point.x).abs() < f64::EPSILON && near(point.y, other.y))
+    };
+    one.kin != over.kin && one.points.len() > 1 && one.points.iter().all(is_covered)
 }
 
 /// Whether there is nothing at zero or below, and one series would lie flat beneath another.
@@ -160,20 +210,36 @@ fn step(width: f64) -> f64 {
 }
 
 impl Layer {
-    fn of(series: &super::Series) -> Self {
+    fn of(series: &super::Series, y: &Range) -> Self {
         let finite = series
             .points
             .iter()
             .copied()
             .filter(|point| point.x.is_finite() && point.y.is_finite());
-        let looks = LOOKS.get(series.kin % LOOKS.len()).copied();
+        let points = thinned(finite.collect());
+        let is_curved = y.scale == Scale::Logarithmic && series.mark != Mark::Points;
+        let line = if is_curved { curved(&points) } else { Vec::new() };
         Self {
             name: series.name.clone(),
             mark: series.mark,
-            looks: looks.expect("a remainder is less than its divisor"),
-            points: thinned(finite.collect()),
+            looks: Looks::of(series.kin),
+            points,
+            line,
         }
     }
+}
+
+/// The points and, between them, those of the straight lines that join them.
+fn curved(points: &[Point]) -> Vec<Point> {
+    let between = points.windows(2).flat_map(|pair| {
+        let (one, other) = (pair[0], pair[1]);
+        (0..PIECES).map(move |piece| {
+            let part = f64::from(piece) / f64::from(PIECES);
+            let on_way = |from: f64, to: f64| from + (to - from) * part;
+            Point::exact(on_way(one.x, other.x), on_way(one.y, other.y))
+        })
+    });
+    between.chain(points.last().copied()).collect()
 }
 
 fn thinned(points: Vec<Point>) -> Vec<Point> {
@@ -192,7 +258,7 @@ impl fmt::Display for Range {
 
 impl fmt::Display for Layer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, mark, looks: Looks { colour, marker, dash }, points } = self;
+        let Self { name, mark, looks: Looks { colour, marker, dash }, points, line: _ } = self;
         let dash = dash.unwrap_or("none");
         write!(f, "{name}: {mark:?}, {colour}, {marker:?}, dash {dash}")?;
         for Point { x, y, interval, .. } in points {
@@ -260,11 +326,44 @@ mod tests {
     }
 
     #[test]
+    fn a_series_that_lies_under_another_says_so() {
+        let figure = example();
+        let mut over = figure.series[2].clone();
+        over.name = "copy".to_owned();
+        over.kin = 2;
+        let names = |series: Vec<Series>| -> Vec<String> {
+            let scene = Scene::of(&Figure { series, ..figure.clone() });
+            scene.layers.into_iter().map(|layer| layer.name).collect()
+        };
+        let phy = figure.series[2].clone();
+        assert_eq!(names(vec![phy.clone(), over.clone()]), ["PHY, under copy", "copy"]);
+        over.points[1].y *= 1.1;
+        assert_eq!(names(vec![phy, over]), ["PHY", "copy"]);
+    }
+
+    #[test]
+    fn a_straight_line_on_a_logarithmic_axis_is_drawn_as_the_curve_it_is() {
+        let line = |from: f64, to: f64| Series {
+            points: vec![Point::exact(0.0, from), Point::exact(100.0, to)],
+            mark: Mark::Line,
+            ..example().series[0].clone()
+        };
+        let figure = Figure { series: vec![line(1.0, 101.0), line(1.0, 2.0)], ..example() };
+        let scene = Scene::of(&figure);
+        assert_eq!(scene.y.scale, Scale::Logarithmic);
+        // Half of the way from 1 to 101 is 51, where a straight line on the paper has 10.
+        let middle = scene.layers[0].line.iter().find(|point| point.x == 50.0);
+        assert_eq!(middle.map(|point| point.y), Some(51.0));
+    }
+
+    #[test]
     fn a_long_series_is_thinned_and_keeps_its_ends() {
         for count in [1, 199, 200, 201, 398, 399, 5_000] {
             let points = (0..count).map(|x| Point::exact(f64::from(x), 1.0)).collect();
             let series = Series { name: String::new(), kin: 7, mark: Mark::Line, points };
-            let drawn = Layer::of(&series).points;
+            let axis = Axis { name: String::new(), unit: String::new() };
+            let range = Range::over(&axis, [1.0].into_iter());
+            let drawn = Layer::of(&series, &range).points;
             assert!(drawn.len() <= MOST_POINTS, "{count} gave {}", drawn.len());
             assert_eq!(drawn.first().unwrap().x, 0.0);
             assert_eq!(drawn.last().unwrap().x, f64::from(count - 1));
@@ -273,12 +372,19 @@ mod tests {
     }
 
     #[test]
-    fn no_two_kins_share_colour_marker_or_dash() {
-        for (place, one) in LOOKS.iter().enumerate() {
-            for other in &LOOKS[place + 1..] {
-                assert!(one.colour != other.colour);
-                assert!(one.marker != other.marker && one.dash != other.dash);
+    fn no_two_of_36_kins_look_alike() {
+        let all: Vec<Looks> = (0..KINS).map(Looks::of).collect();
+        for (place, one) in all.iter().enumerate() {
+            for other in &all[place + 1..] {
+                let is_shaped = one.marker != other.marker && one.dash != other.dash;
+                assert!(one.colour != other.colour || is_shaped, "{one:?} {other:?}");
             }
+        }
+        // Within six of each other nothing is shared.
+        for (one, other) in (0..6).flat_map(|one| (0..one).map(move |other| (one, other))) {
+            let (one, other) = (all[one], all[other]);
+            assert!(one.colour != other.colour && one.marker != other.marker);
+            assert!(one.dash != other.dash);
         }
     }
 }

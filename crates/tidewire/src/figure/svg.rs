@@ -116,7 +116,9 @@ mod drawing {
         let points = || layer.points.iter().map(|point| (point.x, point.y));
         let Looks { colour, marker, dash } = layer.looks;
         let style = dash.map_or(LineStyle::Solid, |dash| LineStyle::Custom(dash.to_owned()));
-        let line = LinePlot::new().with_data(points()).with_color(colour).with_line_style(style);
+        let through = if layer.line.is_empty() { &layer.points } else { &layer.line };
+        let through = through.iter().map(|point| (point.x, point.y));
+        let line = LinePlot::new().with_data(through).with_color(colour).with_line_style(style);
         // An observation without an interval has bars of no height, which do not show.
         let below_and_above = layer.points.iter().map(|point| match point.interval {
             Some((low, high)) => {

@@ -21,42 +21,48 @@ pub(super) fn of(laboratory: &Laboratory, figure: Figure) -> Result<Plot, NotHer
     for net in Net::ALL {
         curves.extend(of_net(laboratory, figure, net)?);
     }
-    let vertical = match figure.experiment {
-        Experiment::Status => "delay",
-        Experiment::ConstantRate | Experiment::MaximumRate => "response time",
+    let vertical = match (figure.experiment, figure.statistic) {
+        (Experiment::Status, Statistic::Deviation) => "standard deviation of the delay",
+        (Experiment::Status, Statistic::Maximum) => "longest delay",
+        (Experiment::Status, _) => "mean delay",
+        (_, Statistic::Deviation) => "standard deviation of the response time",
+        (_, Statistic::Maximum) => "longest response time",
+        (_, _) => "mean response time",
     };
     Ok(Plot {
         number: figure.number,
         title: title(figure),
-        horizontal: ("background load, frames", "%"),
+        horizontal: ("background load", "% of the bit rate"),
         vertical: (vertical, "ms"),
         observed: format!(
             "Each point: the mean of n = {} runs of {TRIALS} trials, with the 95 % interval of that mean. \
              Lines without points: between them 90 % of single runs, one of which each point of the paper \
-             is. No point went into the model but the least delay without load, which set its scale.",
+             is. Points without load at which it was calibrated: the least delay, the wait behind AK TPDUs, and \
+             the response on the token bus.",
             laboratory.options.messages
         ),
         curves,
+        published: Vec::new(),
     })
 }
 
 const fn title(figure: Figure) -> &'static str {
     match (figure.experiment, figure.statistic) {
         (Experiment::Status, Statistic::Deviation) => {
-            "Standard deviation of the delay, status reports"
+            "Standard deviation of the delay of status reports"
         }
-        (Experiment::Status, Statistic::Maximum) => "Longest delay, status reports",
-        (Experiment::Status, _) => "Mean delay, status reports",
+        (Experiment::Status, Statistic::Maximum) => "Longest delay of status reports",
+        (Experiment::Status, _) => "Mean delay of status reports",
         (Experiment::ConstantRate, Statistic::Deviation) => {
-            "Standard deviation of the response time, constant rate"
+            "Standard deviation of the response time at constant rate"
         }
-        (Experiment::ConstantRate, Statistic::Maximum) => "Longest response time, constant rate",
-        (Experiment::ConstantRate, _) => "Mean response time, constant rate",
+        (Experiment::ConstantRate, Statistic::Maximum) => "Longest response time at constant rate",
+        (Experiment::ConstantRate, _) => "Mean response time at constant rate",
         (Experiment::MaximumRate, Statistic::Deviation) => {
-            "Standard deviation of the response time, maximum rate"
+            "Standard deviation of the response time at maximum rate"
         }
-        (Experiment::MaximumRate, Statistic::Maximum) => "Longest response time, maximum rate",
-        (Experiment::MaximumRate, _) => "Mean response time, maximum rate",
+        (Experiment::MaximumRate, Statistic::Maximum) => "Longest response time at maximum rate",
+        (Experiment::MaximumRate, _) => "Mean response time at maximum rate",
     }
 }
 

@@ -17,7 +17,7 @@ mod tests;
 
 use super::found::{Found, Spread};
 use super::plot::Plot;
-use super::{Impossible, NotHere, Options, Paper, Progress, Reproduction, Tell, judge, row};
+use super::{Impossible, NotHere, Options, Paper, Progress, Reproduction, Tell, judge, plot, row};
 use answers as a;
 use experiment::{
     BACKGROUND, Cell, Experiment, LONG, MOST_LOAD, Net, PERIOD, SHORT, TRIALS, World, loads,
@@ -135,7 +135,8 @@ fn run(options: &Options, tell: &mut Tell<'_>) -> Result<Reproduction, Impossibl
     let outcomes = judge(row::parse(&ROWS.concat())?, &inputs, |source, spread| {
         obtain(&mut laboratory, source, spread)
     });
-    let plots = figures::all(&laboratory)?;
+    let mut plots = figures::all(&laboratory)?;
+    plot::add_published(&mut plots, &outcomes);
     let remarks = remarks(&laboratory, &inputs)?;
     Ok(Reproduction { outcomes, plots, remarks })
 }

@@ -32,6 +32,7 @@ pub(super) fn all(laboratory: &Laboratory) -> Vec<Plot> {
         vertical,
         observed: OBSERVED.to_owned(),
         curves,
+        published: Vec::new(),
     };
     let readings = &laboratory.readings;
     let by_host = |value: fn(super::readings::HostRatios) -> f64| {

@@ -12,7 +12,7 @@ mod laboratory;
 mod tests;
 
 use super::found::Found;
-use super::{Impossible, NotHere, Options, Paper, Reproduction, Tell, judge, row};
+use super::{Impossible, NotHere, Options, Paper, Reproduction, Tell, judge, plot, row};
 use crate::scenario::Medium;
 use crate::transfer::curves::{self, IsModel};
 use crate::transfer::{
@@ -109,10 +109,11 @@ fn run(options: &Options, _: &mut Tell<'_>) -> Result<Reproduction, Impossible> 
     laboratory.prepare(&curves::trials(&T1S));
     let inputs = laboratory.inputs();
     let outcomes = judge(row::parse(ROWS)?, &inputs, |source, _| obtain(&mut laboratory, source));
-    let plots = curves::plots(&T1S, IsModel::Yes, options.messages, |trial| {
+    let mut plots = curves::plots(&T1S, IsModel::Yes, options.messages, |trial| {
         laboratory.over_models(|laboratory, model| laboratory.of(model, *trial))
     })?;
     let remarks = remarks(&mut laboratory, &inputs)?;
+    plot::add_published(&mut plots, &outcomes);
     Ok(Reproduction { outcomes, plots, remarks })
 }
 

@@ -88,6 +88,7 @@ pub(super) fn all(
             vertical: ("time", "ms"),
             observed: means_at_each_size(laboratory.options.messages),
             curves,
+            published: Vec::new(),
         });
     }
     Ok(plots)

@@ -14,7 +14,7 @@ mod ship;
 mod tests;
 
 use super::found::Found;
-use super::{Impossible, NotHere, Options, Paper, Reproduction, Tell, judge, row};
+use super::{Impossible, NotHere, Options, Paper, Reproduction, Tell, judge, plot, row};
 use configuration as was;
 use laboratory::{LONGEST_FRAME, LONGEST_MESSAGE, Laboratory, Machine};
 use std::collections::BTreeSet;
@@ -94,7 +94,8 @@ fn run(options: &Options, _: &mut Tell<'_>) -> Result<Reproduction, Impossible> 
     let mut laboratory = Laboratory::of_built_in(options.clone())?;
     let inputs = laboratory.inputs();
     let outcomes = judge(row::parse(ROWS)?, &inputs, |source, _| obtain(&mut laboratory, source));
-    let plots = figures::all(&mut laboratory, &inputs)?;
+    let mut plots = figures::all(&mut laboratory, &inputs)?;
+    plot::add_published(&mut plots, &outcomes);
     let remarks = remarks(&laboratory, &inputs);
     Ok(Reproduction { outcomes, plots, remarks })
 }

@@ -2,7 +2,8 @@
 
 use crate::exit::Failure;
 use crate::figure::{self, Axis, Figure, Mark, Series};
-use bench::reproduce::plot::{Curve, Plot, Point, Style};
+use crate::quantity::trimmed;
+use bench::reproduce::plot::{Curve, Plot, Point, Published, Style};
 use bench::reproduce::{Options, Paper, Reproduction};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -39,8 +40,36 @@ fn figure(paper: &Paper, options: &Options, plot: &Plot) -> Figure {
         reference: Some(format!("{}, Figure {}", paper.name.to_uppercase(), plot.number)),
         x: axis(plot.horizontal),
         y: axis(plot.vertical),
-        series: series(&plot.curves),
+        series: series(&plot.curves).into_iter().chain(published(plot)).collect(),
     }
+}
+
+/// What the paper gives: its points, and a line upwards for each place across.
+fn published(plot: &Plot) -> Vec<Series> {
+    let kin = plot.curves.iter().filter(|curve| curve.style == Style::Points).count();
+    let all = plot.curves.iter().flat_map(|curve| &curve.points).map(|point| point.y);
+    let ends = all.fold((f64::MAX, f64::MIN), |(low, high), y| (low.min(y), high.max(y)));
+    let mut points = Vec::new();
+    let mut series = Vec::new();
+    for one in &plot.published {
+        match *one {
+            Published::Point(Point { x, y, low, high, .. }) => {
+                points.push(figure::Point { x, y, interval: Some((low, high)), count: None });
+            }
+            Published::Across(x) => series.push(Series {
+                name: format!("published: {} {}", trimmed(x, 4), plot.horizontal.1),
+                kin,
+                mark: Mark::Line,
+                points: [ends.0, ends.1].map(|y| figure::Point::exact(x, y)).to_vec(),
+            }),
+        }
+    }
+    points.sort_by(|one: &figure::Point, other| one.x.total_cmp(&other.x));
+    if !points.is_empty() {
+        let name = "published, ± reading error".to_owned();
+        series.push(Series { name, kin, mark: Mark::Points, points });
+    }
+    series
 }
 
 /// What was observed, with which seed, and which curves the model has seen.
@@ -110,6 +139,10 @@ mod tests {
                 curve("LLC", true),
                 curve("PHY", false),
             ],
+            published: vec![
+                Published::Across(1.5),
+                Published::Point(Point { x: 1.0, y: 2.2, low: 2.1, high: 2.3, observations: 0 }),
+            ],
         };
         let options = Options { seed: 3, messages: 7, monitor: None };
         let figure = figure(&PAPERS[0], &options, &plot);
@@ -119,8 +152,15 @@ mod tests {
         assert_eq!(figure.reference.as_deref(), Some("TR-88-08, Figure 6"));
         let series: Vec<(&str, usize)> =
             figure.series.iter().map(|series| (series.name.as_str(), series.kin)).collect();
-        let names = ["MAC (input)", "MAC, 95 %", "LLC (input)", "PHY (prediction)"];
-        // An edge is drawn as its curve is.
-        assert_eq!(series, names.into_iter().zip([0, 0, 1, 2]).collect::<Vec<_>>());
+        let names = [
+            "MAC (input)",
+            "MAC, 95 %",
+            "LLC (input)",
+            "PHY (prediction)",
+            "published: 1.5 octets",
+            "published, ± reading error",
+        ];
+        // An edge is drawn as its curve is, and all that is published alike.
+        assert_eq!(series, names.into_iter().zip([0, 0, 1, 2, 3, 3]).collect::<Vec<_>>());
     }
 }

@@ -1,7 +1,7 @@
 //! A reproduction for programs: NDJSON and CSV.
 
 use crate::output::Output;
-use bench::reproduce::plot::Plot;
+use bench::reproduce::plot::{Plot, Published};
 use bench::reproduce::row::Claim;
 use bench::reproduce::summary::Summary;
 use bench::reproduce::verdict::Verdict;
@@ -21,8 +21,16 @@ pub(crate) fn figure(plot: &Plot) -> Value {
             json!({ "name": curve.name, "input": curve.is_input, "points": points })
         })
         .collect();
+    let published: Vec<Value> = plot
+        .published
+        .iter()
+        .map(|one| match one {
+            Published::Point(p) => json!([p.x, p.y, p.low, p.high]),
+            Published::Across(x) => json!([x, null, null, null]),
+        })
+        .collect();
     json!({
-        "type": "figure", "number": plot.number, "title": plot.title,
+        "published": published, "type": "figure", "number": plot.number, "title": plot.title,
         "x": plot.horizontal, "y": plot.vertical,
         "point": ["x", "y", "low", "high"], "curves": curves,
     })
