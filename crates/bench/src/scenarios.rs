@@ -18,11 +18,15 @@ impl BuiltIn {
 }
 
 /// All of them, in the order in which they are shown.
-pub const ALL: [BuiltIn; 12] = [
+pub const ALL: [BuiltIn; 13] = [
     BuiltIn { name: "status-csma", text: include_str!("../../../scenarios/status-csma.toml") },
     BuiltIn { name: "status-short", text: include_str!("../../../scenarios/status-short.toml") },
     BuiltIn { name: "ring", text: include_str!("../../../scenarios/ring.toml") },
     BuiltIn { name: "ship", text: include_str!("../../../scenarios/ship.toml") },
+    BuiltIn {
+        name: "ship-prototype",
+        text: include_str!("../../../scenarios/ship-prototype.toml"),
+    },
     BuiltIn { name: "t1s-zone", text: include_str!("../../../scenarios/t1s-zone.toml") },
     BuiltIn {
         name: "manufacturing-cell",

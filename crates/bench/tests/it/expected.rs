@@ -117,6 +117,7 @@ tables! {
     status_short_gives_its_table: "status-short",
     ring_gives_its_table: "ring",
     ship_gives_its_table: "ship",
+    ship_prototype_gives_its_table: "ship-prototype",
     t1s_zone_gives_its_table: "t1s-zone",
     manufacturing_cell_gives_its_table: "manufacturing-cell",
     control_loop_gives_its_table: "control-loop",

@@ -14,7 +14,8 @@ const ACK: Service = Service { acknowledgement: true, crc: false };
 const CRC: Service = Service { acknowledgement: false, crc: true };
 const BOTH: Service = Service { acknowledgement: true, crc: true };
 
-/// Rows that give points of the PC's curves, and of the AT's.
+/// Rows that give points of the PC's curves, and of the AT's. A buffer is written and read in the times that
+/// those of MAC transmit leave.
 const PC_MAC: &[&str] = &["S003-022", "S003-024"];
 const PC_LLC: &[&str] = &["S003-026", "S003-027"];
 const AT_MAC: &[&str] = &["S003-035"];
@@ -23,8 +24,8 @@ const AT_LLC: &[&str] = &["S003-002", "S003-036"];
 const PC: Machine = Machine::Pc;
 const FIGURE_4: [Wanted; 4] = [
     ("end to end", PC, Operation::MacEndToEnd, PLAIN, &[]),
-    ("buffer read", PC, Operation::BufferRead, PLAIN, &[]),
-    ("buffer write", PC, Operation::BufferWrite, PLAIN, &[]),
+    ("buffer read", PC, Operation::BufferRead, PLAIN, PC_MAC),
+    ("buffer write", PC, Operation::BufferWrite, PLAIN, PC_MAC),
     ("buffer transmit", PC, Operation::BufferTransmit, PLAIN, &[]),
 ];
 const FIGURE_5: [Wanted; 3] = [

@@ -34,7 +34,7 @@ const ROWS: &str = include_str!("../../../reproduce/tr-88-08.toml");
 type Source = fn(&mut Laboratory) -> Result<Found, NotHere>;
 
 /// How each figure of ours is obtained, by the name that rows call it.
-const SOURCES: [(&str, Source); 52] = [
+const SOURCES: [(&str, Source); 53] = [
     ("pc-rate", |l| l.over_models(Machine::Pc, curves::rate)),
     ("at-rate", |l| l.over_models(Machine::At, curves::rate)),
     ("ship-stations", |_| ship::stations()),
@@ -43,6 +43,7 @@ const SOURCES: [(&str, Source); 52] = [
     ("ship-heading-period", |_| ship::heading_period()),
     ("ship-heading-size", |_| ship::heading_size()),
     ("ship-load", |_| ship::load_megabits()),
+    ("prototype-stations", |_| ship::prototype_stations()),
     ("ship-lobe", |_| ship::lobe_metres()),
     ("ship-trunk", |_| ship::trunk_metres()),
     ("primitives", |_| Ok(was::primitives())),

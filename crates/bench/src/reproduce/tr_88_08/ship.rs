@@ -10,6 +10,23 @@ use core::time::Duration;
 
 /// The scenario that comes with the program.
 const NAME: &str = "ship";
+/// That of its prototype.
+const PROTOTYPE: &str = "ship-prototype";
+
+/// Stations of the prototype: PCs and one PC/AT.
+pub(super) fn prototype_stations() -> Result<Found, NotHere> {
+    let scenario = study(PROTOTYPE)?.scenario().clone();
+    let stations = scenario.all_stations();
+    let count = |machine: &str| {
+        let names = stations.iter().filter_map(|station| station.profile.as_ref());
+        names.filter(|name| name.as_str() == machine).count()
+    };
+    let (pcs, ats) = (count("pc-pronet"), count("at-pronet"));
+    if (pcs, ats) != (5, 1) {
+        return Err(NotHere(format!("the prototype has {pcs} PCs and {ats} PC/ATs")));
+    }
+    Ok(Found::exact(stations.len() as f64))
+}
 
 pub(super) fn stations() -> Result<Found, NotHere> {
     let scenario = load()?;
@@ -64,7 +81,7 @@ pub(super) fn lobe_metres() -> Result<Found, NotHere> {
 
 /// Length of a medium on which the scenario runs.
 fn length_metres(kind: MediumKind) -> Result<f64, NotHere> {
-    let study = study()?;
+    let study = study(NAME)?;
     let mut media = study.points.iter().map(|point| &point.scenario.medium);
     let medium = media.find(|medium| medium.kind() == kind);
     let length = medium.and_then(|medium| medium.length());
@@ -73,11 +90,11 @@ fn length_metres(kind: MediumKind) -> Result<f64, NotHere> {
 }
 
 fn load() -> Result<Scenario, NotHere> {
-    Ok(study()?.scenario().clone())
+    Ok(study(NAME)?.scenario().clone())
 }
 
-fn study() -> Result<Study, NotHere> {
-    let built_in = scenarios::get(NAME)
+fn study(name: &str) -> Result<Study, NotHere> {
+    let built_in = scenarios::get(name)
         .ok_or_else(|| NotHere("no scenario of a ship comes with this version".to_owned()))?;
     scenario::load(built_in.text, &built_in.file())
         .map_err(|error| NotHere(format!("the scenario of the ship: {error}")))
