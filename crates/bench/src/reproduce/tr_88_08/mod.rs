@@ -7,6 +7,7 @@
 
 mod configuration;
 mod curves;
+mod display;
 mod figures;
 mod laboratory;
 mod ship;
@@ -96,6 +97,7 @@ fn run(options: &Options, _: &mut Tell<'_>) -> Result<Reproduction, Impossible> 
     let inputs = laboratory.inputs();
     let outcomes = judge(row::parse(ROWS)?, &inputs, |source, _| obtain(&mut laboratory, source));
     let mut plots = figures::all(&mut laboratory, &inputs)?;
+    plots.extend(display::plots(options.seed)?);
     plot::add_published(&mut plots, &outcomes);
     let remarks = remarks(&laboratory, &inputs);
     Ok(Reproduction { outcomes, plots, remarks })
