@@ -23,7 +23,8 @@ fn the_three_forms_tell_the_same_verdicts() {
     let lines = records(&run(&[&PAPER[..], &["--format", "ndjson"]].concat()));
     let of_type = |name: &str| lines.iter().filter(|line| line["type"] == name).count();
     let counts = ["paper", "row", "figure", "summary", "end"].map(of_type);
-    assert_eq!(counts, [1, 47, 6, 1, 1]);
+    // Figures 4 to 7, and two for 8 and 9.
+    assert_eq!(counts, [1, 47, 8, 1, 1]);
     assert_eq!(records(&run(&[&PAPER[..], &["--json"]].concat())), lines);
     let claims: usize =
         lines.iter().filter_map(|line| line["claims"].as_array()).map(Vec::len).sum();
@@ -50,7 +51,7 @@ fn inputs_are_never_successes_and_come_out_again() {
 fn figures_are_drawn_with_their_numbers_and_say_what_was_an_input() {
     let folder = tempfile::tempdir().unwrap();
     check_code(&run_in(folder.path(), &[&PAPER[..], &["--figures", "drawn"]].concat()), 0);
-    for number in ["4", "5", "6", "7", "8a", "8b"] {
+    for number in ["4", "5", "6", "7", "8a", "8b", "9a", "9b"] {
         let path = folder.path().join(format!("drawn/tr-88-08-figure-{number}.svg"));
         let svg = fs::read_to_string(&path).unwrap();
         assert!(svg.contains("<svg") && svg.contains("Seed 1."), "figure {number}");
@@ -85,10 +86,14 @@ fn every_row_and_every_figure_of_nbs_1986_is_told() {
     let counts = ["paper", "row", "figure", "summary", "end"].map(of_type);
     assert_eq!(counts, [1, 58, 9, 1, 1]);
     let role = |id: &str| lines.iter().find(|line| line["id"] == id).unwrap()["role"].clone();
-    assert!(["R1008-005", "R1008-007"].iter().all(|id| role(id) == "calibration-input"));
-    for id in ["S001-013", "S001-029", "S001-037", "R1008-006", "R1008-008", "R1008-011"] {
+    let inputs = ["S001-037", "R1008-005", "R1008-007", "R1008-009"];
+    assert!(inputs.iter().all(|id| role(id) == "calibration-input"));
+    for id in ["S001-013", "S001-029", "R1008-006", "R1008-008", "R1008-010", "R1008-011"] {
         assert_eq!(role(id), "prediction", "{id}");
     }
+    // Where no bar is drawn, a line for each tenth of the runs.
+    let told = stderr(&output);
+    assert_eq!(told.lines().filter(|line| line.ends_with(" runs")).count(), 10, "{told}");
     // Two networks, each with the edges of its band, at 15 loads.
     for figure in lines.iter().filter(|line| line["type"] == "figure") {
         let curves = figure["curves"].as_array().unwrap();

@@ -7,6 +7,7 @@ use super::*;
 use crate::profile::{self, Profile};
 use crate::reproduce::listed;
 use crate::reproduce::row::Kind;
+use crate::reproduce::verdict::Role;
 use std::collections::BTreeMap;
 
 #[test]
@@ -132,6 +133,23 @@ fn a_request_waits_behind_the_acknowledgement_of_the_answer_before_it() {
         let expected = expected / speed;
         let within = 2e-3 + expected / trials as f64;
         assert!((wait - expected).abs() < within, "{reading:?}: {wait} and not {expected}");
+    }
+}
+
+#[test]
+fn a_row_is_an_input_only_while_a_cost_was_derived_from_it() {
+    let rows = row::parse(&ROWS.concat()).unwrap();
+    let role = |profile: &Profile, id: &str| {
+        let inputs = laboratory(profile, 1, 1, 1).inputs();
+        Role::of(rows.iter().find(|row| row.id == id).unwrap(), &inputs)
+    };
+    for id in ["R1008-009", "S001-037", "R1008-007"] {
+        let mut profile = built_in();
+        assert_eq!(role(&profile, id), Role::CalibrationInput, "{id}");
+        for input in &mut profile.inputs {
+            input.calibrated_on.retain(|row| row != id);
+        }
+        assert_eq!(role(&profile, id), Role::Prediction, "{id}");
     }
 }
 

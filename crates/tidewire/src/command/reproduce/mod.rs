@@ -53,7 +53,10 @@ pub(crate) fn run(arguments: &Reproduce, output: &Output) -> anyhow::Result<Exit
     Ok(Exit::Ok)
 }
 
-/// Makes all runs; how far they are is shown on a terminal.
+/// Steps in which progress is reported where no bar is drawn.
+const STEPS: u64 = 10;
+
+/// Makes all runs, and shows their progress: as a bar on a terminal, elsewhere in a line for each tenth.
 fn carry_out(
     paper: &Paper,
     options: &Options,
@@ -65,6 +68,10 @@ fn carry_out(
             shown = bar_of(of);
         }
         shown.set_position(done);
+        let step = |done: u64| done * STEPS / of.max(1);
+        if !output.draws_progress() && done > 0 && step(done) > step(done - 1) {
+            output.remark(format_args!("{}: {done} of {of} runs", paper.name));
+        }
     });
     shown.finish_and_clear();
     result

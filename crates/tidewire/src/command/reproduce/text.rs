@@ -136,7 +136,7 @@ fn reasons(outcomes: &[Outcome]) -> Vec<(Vec<&str>, &str)> {
 
 fn counts(summary: &Summary) -> Table {
     let [first, second, third, fourth, fifth, sixth, seventh, eighth] =
-        ["reproduced", "within", "one run", "open", "differs", "absent", "input", "missed"]
+        ["match", "within", "run", "open", "differs", "n/a", "input", "missed"]
             .map(|name| (name, Align::Right));
     let mut table = Table::new([
         ("", Align::Left),
