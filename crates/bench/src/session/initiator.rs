@@ -428,7 +428,7 @@ fn most_kept(counts: Counts) -> u32 {
 }
 
 /// Longest time to read a number of arrivals: twice that at the agreed limits, and a reserve.
-fn reading_time(arrivals: u32, limits: Limits) -> Duration {
+pub(super) fn reading_time(arrivals: u32, limits: Limits) -> Duration {
     let pages = u64::from(arrivals).div_ceil(ON_A_PAGE as u64);
     let seconds = |count: u64, rate: u64| count as f64 / rate.max(1) as f64;
     let took = seconds(pages, limits.frames_per_second.into())

@@ -223,8 +223,8 @@ impl<'a> Peer<'a> {
             return ReportBody::Fetch(if way & 2 == 0 { 0 } else { self.word() });
         }
         let arrivals = (0..usize::from(way).min(ON_A_PAGE)).map(|number| Arrival {
-            flow: u16::from(way & 3),
-            sequence: number as u32 * u32::from(way | 1),
+            flow: u16::from(way >> 1 & 1),
+            sequence: number as u32,
             octets: 100,
             planned: Instant::from_nanos(1_100_000_000),
             sent: (number % 2 == 0).then(|| Instant::from_nanos(1_100_000_000)),
@@ -232,7 +232,7 @@ impl<'a> Peer<'a> {
         });
         let arrivals = arrivals.collect();
         let first = if way & 4 == 0 { 0 } else { self.word() };
-        let kept = [0, 40, KEPT as u32, u32::MAX][usize::from(way & 3)];
+        let kept = [0, 40, KEPT as u32, u32::MAX][usize::from(way >> 6)];
         ReportBody::Page(Box::new(Page { first, kept, is_all: way & 8 != 0, arrivals }))
     }
 

@@ -10,6 +10,8 @@
 //! agreed, or a loop without end. Memory is for the caller to measure.
 
 mod acts;
+#[cfg(test)]
+mod pages;
 
 use super::SessionError;
 use super::carrier::{Carrier, OnWake};
@@ -43,6 +45,8 @@ const HEADERS: usize = 17;
 const WAKES: usize = 200_000;
 /// When a script begins.
 const START: Instant = Instant::from_nanos(1_000_000_000);
+/// The nonce of the sessions that the station under test opens.
+const NONCE: u64 = 0x5EC2_E700_0000_0001;
 
 /// The load that [`measure`] offers.
 const LOAD: &str = r#"
@@ -105,8 +109,8 @@ pub fn serve(script: &[u8]) -> Outcome {
 /// Where the peer brought about what it may not: see the module; or if more was delivered than sent.
 #[must_use]
 pub fn measure(script: &[u8]) -> Outcome {
-    let (measured, sent) = measure_load(LOAD, script);
-    let mut outcome = Outcome { sent, ..Outcome::default() };
+    let (measured, lan) = measure_load(LOAD, script);
+    let mut outcome = Outcome { sent: lan.sent, ..Outcome::default() };
     if let Ok(measured) = measured {
         outcome.sessions = 1;
         for flow in &measured.sample.flows {
@@ -117,8 +121,8 @@ pub fn measure(script: &[u8]) -> Outcome {
     outcome
 }
 
-/// Runs an initiator with this load against a script; what it measured, and how many frames it sent.
-fn measure_load(load: &str, script: &[u8]) -> (Result<Measured, SessionError>, u64) {
+/// Runs an initiator with this load against a script; what it measured, and the LAN afterwards.
+fn measure_load<'a>(load: &str, script: &'a [u8]) -> (Result<Measured, SessionError>, Lan<'a>) {
     let mut lan = Lan::new(script);
     let study = scenario::load(load, "scripted").expect("the scenario is one");
     let point = study.points.into_iter().next().expect("it has one point");
@@ -132,7 +136,7 @@ fn measure_load(load: &str, script: &[u8]) -> (Result<Measured, SessionError>, u
         progress: &mut |_| {},
     };
     let measured = carry_out(&mut lan, Host::new(params, Vec::new()), order);
-    (measured, lan.sent)
+    (measured, lan)
 }
 
 /// A LAN in simulated time with the scripted peer on it.
@@ -141,6 +145,8 @@ struct Lan<'a> {
     peer: Peer<'a>,
     limits: Option<Limits>,
     sent: u64,
+    /// Fetches of the initiator.
+    fetches: u64,
     wakes: usize,
     /// Octets received from and sent to each station that never held a session.
     strangers: BTreeMap<Mac, Balance>,
@@ -171,6 +177,7 @@ impl<'a> Lan<'a> {
             peer: Peer::new(script),
             limits: None,
             sent: 0,
+            fetches: 0,
             wakes: 0,
             strangers: BTreeMap::new(),
             pages: None,
@@ -204,7 +211,11 @@ impl<'a> Lan<'a> {
     fn check_page(&mut self, frame: &Frame) {
         let octets = frame.to_bytes();
         let pdu = ReportPdu::decode(octets.get(HEADERS..).unwrap_or_default());
-        let Ok(Some(ReportPdu { body: ReportBody::Page(_), .. })) = pdu else { return };
+        let Ok(Some(ReportPdu { body, .. })) = pdu else { return };
+        let ReportBody::Page(_) = body else {
+            self.fetches += 1;
+            return;
+        };
         let Some(limits) = self.limits else { panic!("a page without a session") };
         let Pages { since, count } = self.pages.unwrap_or(Pages { since: self.now, count: 0 });
         let seconds = (self.now - since).as_secs_f64();
@@ -283,7 +294,7 @@ impl Carrier for Lan<'_> {
     }
 
     fn unpredictable(&mut self) -> Result<u128, SessionError> {
-        Ok(0x5EC2_E700_0000_0001)
+        Ok(NONCE.into())
     }
 
     fn offered(&self) -> Limits {
