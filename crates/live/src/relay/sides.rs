@@ -143,6 +143,9 @@ mod tests {
     fn forged_frames_hold_back_the_station_they_name_and_no_other() {
         let mut sides = Sides::default();
         let far = Mac([2, 0, 0, 0, 0, 9]);
+        // The relay has learnt the other stations before.
+        assert_eq!(sides.heard(Instant::ZERO, 0, &frame(far, B)), Verdict::Crosses);
+        assert_eq!(sides.heard(Instant::ZERO, 1, &frame(B, far)), Verdict::Crosses);
         alternating(&mut sides, Instant::ZERO, Duration::from_millis(1));
         let now = Instant::ZERO + Duration::from_millis(150);
         assert_eq!(sides.heard(now, 0, &frame(ALL, A)), Verdict::HeldBack);

@@ -3,8 +3,8 @@
 //! Addresses are rewritten where they stand in the headers of links, CLNP and IP, and the checksums
 //! over them follow: what was right stays right, what was wrong stays wrong. Everything else goes to
 //! the meter as it was, since it tells who is above by the octets above; a capture gets the headers
-//! alone. Of TCP those are the headers of TCP, of class 4 without segments those of TPDUs, with
-//! selectors mapped and other parameters that may hold a user's octets cleared.
+//! alone. Of CLNP without segments those are the headers of TPDUs, with selectors mapped and other
+//! parameters that may hold a user's octets cleared; of TCP its own, behind which [`super::tpkts`] adds others.
 
 use super::{Key, tcp_options};
 use wire::addr::Sap;
@@ -41,19 +41,28 @@ pub(crate) struct Renamed {
     pub(crate) octets: Vec<u8>,
     /// The front as it may be kept: selectors mapped, parameters cleared.
     pub(crate) kept: Vec<u8>,
+    /// The place behind a TCP header that is kept whole.
+    pub(super) stream: Option<usize>,
 }
 
 /// Gives a frame other addresses.
 pub(crate) fn rename(key: &Key, link: Link, octets: &[u8], original_octets: usize) -> Renamed {
-    let mut frame =
-        Frame { key, link, octets: octets.to_vec(), original_octets, kept_octets: 0, tpdus: None };
+    let mut frame = Frame {
+        key,
+        link,
+        octets: octets.to_vec(),
+        original_octets,
+        kept_octets: 0,
+        tpdus: None,
+        stream: None,
+    };
     frame.link();
-    let Frame { octets, kept_octets, tpdus, .. } = frame;
+    let Frame { octets, kept_octets, tpdus, stream, .. } = frame;
     let mut kept = octets.get(..kept_octets).unwrap_or(&octets).to_vec();
     if let Some((start, end)) = tpdus {
         headers(key, octets.get(start..end).unwrap_or_default(), &mut kept);
     }
-    Renamed { octets, kept }
+    Renamed { octets, kept, stream }
 }
 
 /// A frame on the way through it.
@@ -66,6 +75,8 @@ struct Frame<'a> {
     kept_octets: usize,
     /// From where to where there are TPDUs in it.
     tpdus: Option<(usize, usize)>,
+    /// Where the octets of a TCP stream begin, if its header is kept whole.
+    stream: Option<usize>,
 }
 
 impl Frame<'_> {
@@ -262,7 +273,9 @@ impl Frame<'_> {
             // Extension headers may name hosts: what stands behind them is not kept.
             let kept = self.kept_octets;
             self.tcp(offset + ipv6::HEADER_OCTETS + behind, &before, &after);
-            self.kept_octets = if behind == 0 { self.kept_octets } else { kept };
+            if behind != 0 {
+                (self.kept_octets, self.stream) = (kept, None);
+            }
         }
     }
 
@@ -276,7 +289,7 @@ impl Frame<'_> {
         tcp_options::clear(options);
         let cleared = options.to_vec();
         adjust(header, TCP_CHECKSUM, &as_sent, Some(&cleared));
-        self.kept_octets = behind;
+        (self.kept_octets, self.stream) = (behind, Some(behind));
     }
 }
 
@@ -302,7 +315,7 @@ fn adjust(header: &mut [u8], checksum: usize, before: &[u8], after: Option<&[u8]
 }
 
 /// Adds the headers of TPDUs to what is kept, up to the first user data.
-fn headers(key: &Key, nsdu: &[u8], kept: &mut Vec<u8>) {
+pub(super) fn headers(key: &Key, nsdu: &[u8], kept: &mut Vec<u8>) {
     for raw in tpdus(nsdu) {
         let Ok(raw) = raw else { return };
         let start = kept.len();
@@ -417,7 +430,7 @@ mod tests {
         packet[36..38].fill(0);
         let tcp = sum(&[&packet[12..20], &[0, 6, 0, 32], &packet[20..]]).to_be_bytes();
         packet[36..38].copy_from_slice(&tcp);
-        let Renamed { octets: new, kept } = renamed(Link::Other(101), &packet);
+        let Renamed { octets: new, kept, .. } = renamed(Link::Other(101), &packet);
         assert_eq!((kept.len(), &kept[40..]), (48, &[1; 8][..]));
         assert_eq!(sum(&[&new[12..20], &[0, 6, 0, 32], &new[20..]]), 0);
     }
@@ -429,7 +442,7 @@ mod tests {
         let mut cr = vec![21, 0xE0, 0, 0, 0, 5, 0x40, 0xC1, 2, 0x41, 0x42, 0xC2, 2, 0x43, 0x44];
         cr.extend([0xC0, 1, 0x0A, 0xC5, 2, 0x53, 0x54, 0x61, 0x62]);
         let frame = on_a_lan(&cr);
-        let Renamed { octets, kept } = renamed(Link::Ethernet, &frame);
+        let Renamed { octets, kept, .. } = renamed(Link::Ethernet, &frame);
         assert_eq!(octets[14..], frame[14..], "the meter gets what stands above");
         assert_ne!(octets[..12], frame[..12]);
         assert_eq!(kept.len(), frame.len() - 2);
@@ -496,7 +509,7 @@ mod tests {
         let (v4, v6) = (16..20, exported.len() + 4);
         exported.extend([0, 22, 0, 16, 0x20, 1, 0xD, 0xB8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7]);
         exported.extend([0, 25, 0, 4, 0, 0, 0, 102, 0, 0, 0, 0, 2, 0xF0, 0x80, 0x41]);
-        let Renamed { octets, kept } = renamed(Link::Other(252), &exported);
+        let Renamed { octets, kept, .. } = renamed(Link::Other(252), &exported);
         // The two of IPv4 as published for this key, as in a packet.
         assert_eq!(octets[v4], [135, 242, 180, 132]);
         assert_eq!(octets[24..28], [134, 136, 186, 123]);

@@ -4,7 +4,8 @@
 //! the one it has everywhere, and common fronts stay as long; checksums stay as right as they were; of
 //! user data nothing is kept; and a capture of what is kept is metered like the frames themselves.
 
-use crate::anonymize::{Key, Renamed, rename};
+use crate::anonymize::frame::rename;
+use crate::anonymize::{Key, Renamed};
 use core::net::Ipv6Addr;
 use core::time::Duration;
 use meter::oddity::Class;
@@ -54,7 +55,7 @@ pub(crate) fn script(octets: &[u8]) -> Seen {
         let (link, whole) = frame(head, body);
         let cut = if head[2] & 0x40 == 0 { 0 } else { usize::from(head[6]) };
         let (before, original) = (&whole[..whole.len().saturating_sub(cut)], whole.len());
-        let Renamed { octets: after, kept } = rename(&key, link, before, original);
+        let Renamed { octets: after, kept, .. } = rename(&key, link, before, original);
         assert_eq!(after.len(), before.len());
         assert!(kept.len() <= before.len());
         names.compare(link, before, &after, original);

@@ -10,12 +10,14 @@
 //!
 //! `aes` encrypts: small, portable, and of the group that keeps Rust's ciphers.
 
-mod frame;
+pub(crate) mod frame;
 #[cfg(test)]
 mod hostile;
 mod tcp_options;
+mod tpkts;
 
-pub(crate) use frame::{Renamed, rename};
+pub(crate) use frame::Renamed;
+pub(crate) use tpkts::Renamer;
 
 use crate::exit::Failure;
 use crate::interrupt;

@@ -151,3 +151,22 @@ fn headers_of_a_capture_with_rdp_cookies_are_read_without_a_fault() {
     let text = records(&output).iter().map(Value::to_string).collect::<String>();
     assert!(text.contains("Cookie: mstshash=") && !text.contains("not understood"), "{text}");
 }
+
+#[test]
+fn an_anonymised_copy_gives_the_same_response_times_of_s7() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.pcap"), polls()).unwrap();
+    fs::write(folder.path().join("key"), "15f2".repeat(16)).unwrap();
+    let masked = ["watch", "-r", "a.pcap", "--json", "--anonymize", "--anonymize-key", "key"];
+    let output = run_in(folder.path(), &[&masked[..], &["--annotate", "b.pcapng"]].concat());
+    check_code(&output, 0);
+    let mut expected = records(&output);
+    expected.retain(|record| record["type"] != "stream");
+    for finding in expected.iter_mut().filter(|record| record["type"] == "finding") {
+        finding["command"].take();
+    }
+    let copy = metered(folder.path(), "b.pcapng");
+    let total = copy.iter().find(|record| record["type"] == "total").unwrap();
+    assert_eq!(total["measures"]["responses"], 150);
+    assert_eq!(copy, expected);
+}

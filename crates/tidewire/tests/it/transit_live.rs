@@ -8,9 +8,10 @@ use live::port::Port as _;
 use serde_json::Value;
 use stack::station::Frame;
 use std::fs;
-use std::io::{BufRead as _, BufReader};
+use std::io::{self, BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 const DELAY_NS: i64 = 5_000_000;
 /// Two readings of two clocks of one host are so far apart at the most: of the relay's log, or of a
@@ -37,8 +38,26 @@ fn interrupted(child: Child) -> Output {
 }
 
 /// What a `watch` of two taps told.
-fn transit(output: &Output) -> Value {
-    records(output).into_iter().find(|record| record["type"] == "transit").unwrap()
+fn transit(records: &[Value]) -> Value {
+    records.iter().find(|record| record["type"] == "transit").unwrap().clone()
+}
+
+/// Records up to that of an interval which began after now and in which no TPDU passed either tap. Until then a
+/// TPDU may be between the taps, where an interrupt would leave it alone at the first of them.
+fn until_quiet(lines: &mut impl Iterator<Item = io::Result<String>>) -> Vec<Value> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos();
+    let mut records = Vec::new();
+    loop {
+        let line = lines.next().expect("it goes on until it is interrupted").unwrap();
+        let record: Value = serde_json::from_str(&line).unwrap();
+        let is_quiet = record["type"] == "transit-interval"
+            && record["tpdus"] == serde_json::json!([0, 0])
+            && record["start_ns"].as_u64().unwrap_or(0) as u128 > now;
+        records.push(record);
+        if is_quiet {
+            return records;
+        }
+    }
 }
 
 /// The relay's deeds of the way there.
@@ -75,7 +94,8 @@ fn transits_through_a_relay_are_what_its_log_says_by_one_clock_and_within_bounds
     assert!(told.next().unwrap().unwrap().contains("relaying"));
 
     let both = ["watch", "-i", "w0", "--far-interface", "w1", "--measure", "200 ms", "--json"];
-    let by_one_clock = listening(&left, &both, None);
+    let mut by_one_clock = listening(&left, &both, None);
+    let mut of_one = BufReader::new(by_one_clock.stdout.take().unwrap()).lines();
     let mut far = listening(&left, &["capture", "-i", "w1"], None);
     let pipe = ["watch", "-i", "w0", "--far", "-", "--json"];
     let by_two_clocks = listening(&left, &pipe, Some(&mut far));
@@ -88,9 +108,12 @@ fn transits_through_a_relay_are_what_its_log_says_by_one_clock_and_within_bounds
     check_code(&output, 0);
     assert_eq!(result(&output)["exact"], true);
     session(child, lines);
+    let mut told = until_quiet(&mut of_one);
+    interrupt(by_one_clock.id());
+    told.extend(of_one.map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap()));
+    assert_eq!(by_one_clock.wait().unwrap().code(), Some(130));
     // Whoever is behind the pipe ends with what comes through it.
-    let told = [by_one_clock, by_two_clocks].map(interrupted);
-    let [one, two] = told.each_ref().map(transit);
+    let [one, two] = [transit(&told), transit(&records(&interrupted(by_two_clocks)))];
     interrupt(far.id());
     far.wait().unwrap();
     interrupt(relay.id());
@@ -99,7 +122,6 @@ fn transits_through_a_relay_are_what_its_log_says_by_one_clock_and_within_bounds
     check_sums(&one);
     check_sums(&two);
     assert_eq!((&one["one_clock"], &two["one_clock"]), (&true.into(), &false.into()));
-    let told = records(&told[0]);
     let intervals = || told.iter().filter(|record| record["type"] == "transit-interval");
     let sum: i64 = intervals().map(|interval| number(&interval["matched"])).sum();
     assert_eq!((sum, intervals().count() > 1), (number(&one["matched"]), true));
@@ -151,7 +173,7 @@ fn what_the_kernel_dropped_at_a_tap_is_told_and_not_taken_for_a_loss_between_the
     signal("-CONT");
     let output = watch.wait_with_output().unwrap();
     check_code(&output, 4);
-    let found = transit(&output);
+    let found = transit(&records(&output));
     let [near, far] = [0, 1].map(|tap| number(&found["dropped_by_kernel"][tap]));
     assert!(near > 0 && far == 0, "{found}");
     assert_eq!((number(&found["tpdus"][0]) + near, number(&found["tpdus"][1])), (sent, 0));

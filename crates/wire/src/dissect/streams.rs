@@ -29,13 +29,31 @@ pub struct Stripper {
     /// Those that were heard lately, and those that were before them.
     young: BTreeMap<[Socket; 2], Direction>,
     old: BTreeMap<[Socket; 2], Direction>,
+    parameters: Parameters,
+}
+
+/// Treatment of the headers of CR, CC, DR and ER, whose parameters may name users.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum Parameters {
+    /// The whole header is kept.
+    #[default]
+    Kept,
+    /// Length indicator and code are kept, and the rest is blanked as user data is.
+    Blanked,
 }
 
 impl Stripper {
     /// Nothing has passed yet.
     #[must_use]
     pub const fn new() -> Self {
-        Self { young: BTreeMap::new(), old: BTreeMap::new() }
+        Self { young: BTreeMap::new(), old: BTreeMap::new(), parameters: Parameters::Kept }
+    }
+
+    /// A stripper that blanks the headers of CR, CC, DR and ER as well, but for their first two octets, wherever
+    /// it follows a stream. Headers of a segment that it does not follow are kept whole.
+    #[must_use]
+    pub fn without_parameters() -> Self {
+        Self { parameters: Parameters::Blanked, ..Self::new() }
     }
 
     /// As [`super::strip_user_data`], of a frame that follows those before it: of a TCP segment that
@@ -57,7 +75,7 @@ impl Stripper {
         }
         let (plan, direction) = match known {
             Some(direction) => direction.go_on(begins, piece),
-            None => Direction::begin(begins, piece),
+            None => Direction::begin(begins, piece, self.parameters),
         };
         let is_over = piece.flags.has(Flags::FIN) || piece.flags.has(Flags::RST);
         if let Some(direction) = direction.filter(|_| !is_over) {
@@ -76,6 +94,7 @@ struct Direction {
     /// The number of the next octet.
     next: u32,
     place: Place,
+    parameters: Parameters,
 }
 
 /// What the next octet of a stream is.
@@ -101,11 +120,12 @@ enum Place {
 
 impl Direction {
     /// Begins with a segment that begins with a TPKT, or with as much of one as it holds.
-    fn begin(begins: usize, piece: &Piece<'_>) -> (Plan, Option<Self>) {
+    fn begin(begins: usize, piece: &Piece<'_>, parameters: Parameters) -> (Plan, Option<Self>) {
         let Piece { octets, sequence, .. } = piece;
         let is_short = !octets.is_empty() && tpkt::is_front(octets);
         if is_short || tpkt::is_believable(octets) {
-            return Self { next: *sequence, place: Place::START }.pass(begins, piece, 0);
+            let direction = Self { next: *sequence, place: Place::START, parameters };
+            return direction.pass(begins, piece, 0);
         }
         (Plan::keep(begins), None)
     }
@@ -121,8 +141,8 @@ impl Direction {
         }
         if gap > 0 {
             let passed = self.place.skip(gap.unsigned_abs() as usize);
-            let here = |place| Self { next: piece.sequence, place }.pass(begins, piece, 0);
-            return passed.map_or_else(|| Self::begin(begins, piece), here);
+            let here = |place| Self { next: piece.sequence, place, ..self }.pass(begins, piece, 0);
+            return passed.map_or_else(|| Self::begin(begins, piece, self.parameters), here);
         }
         self.pass(begins, piece, seen)
     }
@@ -135,7 +155,7 @@ impl Direction {
         while let Some(rest @ [_, ..]) = piece.octets.get(at..)
             && let Some(now) = place
         {
-            let (taken, is_header, then) = now.step(rest);
+            let (taken, is_header, then) = now.step(rest, self.parameters);
             if is_header {
                 plan.keep_more(begins + at..begins + at + taken);
             }
@@ -145,7 +165,7 @@ impl Direction {
         let missing = whole_octets - seen.max(piece.octets.len()).min(whole_octets);
         let next = piece.sequence.wrapping_add(u32::try_from(whole_octets).unwrap_or(0));
         let place = place.and_then(|place| place.skip(missing));
-        (plan, place.map(|place| Self { next, place }))
+        (plan, place.map(|place| Self { next, place, ..self }))
     }
 }
 
@@ -173,7 +193,7 @@ impl Place {
 
     /// Takes octets that belong together from the front of some: how many, whether they are header,
     /// and what follows; nothing does where there is no TPKT.
-    fn step(self, rest: &[u8]) -> (usize, bool, Option<Self>) {
+    fn step(self, rest: &[u8], parameters: Parameters) -> (usize, bool, Option<Self>) {
         let first = rest.first().copied().unwrap_or(0);
         match self {
             Self::Tpkt { mut octets, count } => {
@@ -197,6 +217,11 @@ impl Place {
                 let (header, left) = (header - 1, left - 1);
                 let place = match Kind::of_code(first) {
                     Some(Kind::Dt) if header == 1 => Self::Number { left },
+                    Some(Kind::Cr | Kind::Cc | Kind::Dr | Kind::Er)
+                        if parameters == Parameters::Blanked =>
+                    {
+                        Self::data(left)
+                    }
                     Some(kind) => Self::header(header, left, has_data(kind)),
                     None => Self::data(left),
                 };
@@ -212,8 +237,8 @@ impl Place {
                 (taken, true, Some(Self::header(header - taken, left - taken, has_data)))
             }
             Self::User { left } => match s7::header_octets(rest, left) {
-                Some(header) => Self::S7 { header: header.min(left), left }.step(rest),
-                None => Self::Data { left }.step(rest),
+                Some(header) => Self::S7 { header: header.min(left), left }.step(rest, parameters),
+                None => Self::Data { left }.step(rest, parameters),
             },
             Self::S7 { header, left } => {
                 let taken = header.min(rest.len());
@@ -343,6 +368,18 @@ mod tests {
         let alone = kept(&mut Stripper::new(), 0, &answer(5));
         assert_eq!((alone.len(), &alone[..]), (front, &answer(5)[..front]));
         assert_eq!(answer(5).len(), whole);
+    }
+
+    #[test]
+    fn parameters_are_blanked_on_request_wherever_segments_begin() {
+        let cr = [3, 0, 0, 22, 17, 0xE0, 0, 0, 0, 1, 0, 0xC1, 2, 9, 9, 0xC2, 2, 9, 9, 0xC0, 1, 10];
+        let all = [&cr[..], &answer(1)].concat();
+        let expected = [&cr[..6], &[0; 16], &answer(1)[..19]].concat();
+        assert_eq!(kept(&mut Stripper::without_parameters(), 0, &all), expected);
+        let mut stripper = Stripper::without_parameters();
+        assert_eq!(kept(&mut stripper, 0, &all[..12]), cr[..6]);
+        assert_eq!(kept(&mut stripper, 12, &all[12..]), expected[12..], "in the middle of a CR");
+        assert_eq!(kept(&mut Stripper::new(), 0, &all)[..22], cr, "kept without request");
     }
 
     #[test]

@@ -108,7 +108,8 @@ impl Annotated {
         for interface in interfaces.iter().skip((self.interfaces - self.earlier) as usize) {
             let name = if is_named { interface.name.clone() } else { String::new() };
             let described = Interface { name, ..interface.clone() };
-            let as_read = if interface.leaves_out_data { WITHOUT_DATA } else { "" };
+            let has_data = is_named && !interface.leaves_out_data;
+            let as_read = if has_data { "" } else { WITHOUT_DATA };
             let comment = self.cut.as_ref().map_or(as_read, |cut| &cut.comment);
             if let Err(error) = self.store.interface(&described, comment) {
                 return self.give_up(&error);

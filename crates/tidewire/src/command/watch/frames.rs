@@ -2,7 +2,7 @@
 
 use super::annotate::{Annotated, Cut, Frame, Wanted};
 use super::events::Events;
-use crate::anonymize::{Key, Renamed, rename};
+use crate::anonymize::{Key, Renamed, Renamer};
 use crate::args::Watch;
 use crate::command::capture::store::Target;
 use crate::exit::Failure;
@@ -18,7 +18,7 @@ pub(in crate::command) struct Frames {
     /// Which are wanted; all of them without a filter.
     filter: Option<Filter>,
     left_out: u64,
-    names: Option<Key>,
+    names: Option<Renamer>,
     annotated: Option<Annotated>,
     events: Option<Events>,
     remarks: Remarks,
@@ -41,7 +41,7 @@ impl Frames {
         let annotated = annotated.transpose()?;
         let events =
             export.events.as_deref().map(|path| Events::new(path, target, output)).transpose()?;
-        let key = || Key::open(export.anonymize_key.as_deref());
+        let key = || Key::open(export.anonymize_key.as_deref()).map(Renamer::new);
         let names = export.anonymize.then(key).transpose()?;
         Ok(Self { names, annotated, events, ..wanting })
     }
@@ -115,8 +115,8 @@ impl Frames {
             self.left_out += 1;
             return recorder.advance(at);
         }
-        let Some(key) = &self.names else { return self.see(recorder, frame, octets) };
-        let Renamed { octets, kept } = rename(key, link, octets, original_octets);
+        let Some(renamer) = &mut self.names else { return self.see(recorder, frame, octets) };
+        let Renamed { octets, kept, .. } = renamer.rename(link, octets, original_octets);
         self.see(recorder, &Frame { octets: &octets, ..*frame }, &kept)
     }
 
