@@ -30,6 +30,7 @@ pub struct Provenance {
     /// A hash of the scenario's text, as in the samples.
     pub scenario_hash: String,
     /// What all chance derives from.
+    #[serde(with = "crate::seed")]
     pub seed: u64,
     /// The program's version.
     pub program_version: String,

@@ -20,6 +20,7 @@ pub mod run;
 pub mod sample;
 pub mod scenario;
 pub mod scenarios;
+pub mod seed;
 pub mod session;
 pub mod transfer;
 pub mod verdict;

@@ -24,6 +24,7 @@ pub struct Sample {
     /// Which replication of the point, from 0.
     pub replication: u64,
     /// What all chance of the run derived from.
+    #[serde(with = "crate::seed")]
     pub seed: u64,
     /// When the run was over, counted from its start.
     pub ended_at_ns: u64,

@@ -44,7 +44,7 @@ fn a_run_folder_holds_the_scenario_where_it_came_from_and_every_sample() {
     assert_eq!(fs::read_to_string(run.join("scenario.toml")).unwrap(), built_in.text);
     let about: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(run.join("run.json")).unwrap()).unwrap();
-    assert_eq!(about["seed"], 5);
+    assert_eq!(about["seed"], "5");
     assert_eq!(about["command"][1], "predict");
     assert!(about["host"]["cores"].is_string());
 

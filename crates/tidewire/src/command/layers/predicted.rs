@@ -129,7 +129,7 @@ fn experiment(
         "sizes_octets": sizes,
         "messages": options.messages,
         "rounds": options.rounds,
-        "seed": options.seed,
+        "seed": options.seed.to_string(),
     })
 }
 

@@ -17,7 +17,7 @@ pub(super) fn experiment(title: &str, pair: &Pair, plan: &Plan, found: &Findings
         "sizes_octets": plan.sizes,
         "messages": plan.messages,
         "rounds": plan.rounds,
-        "seed": plan.seed,
+        "seed": plan.seed.to_string(),
         "clock_reading_ns": nanos(found.clock_reading),
         "frames": found.frames,
         "lost": found.lost,

@@ -106,8 +106,8 @@ pub(super) fn ndjson(
 ) -> io::Result<()> {
     let Options { seed, messages, .. } = options;
     output.record(&json!({
-        "type": "paper", "paper": paper.name, "title": paper.title, "seed": seed,
-        "repetitions": messages, "remarks": reproduction.remarks,
+        "type": "paper", "paper": paper.name, "title": paper.title,
+        "seed": seed.to_string(), "repetitions": messages, "remarks": reproduction.remarks,
     }))?;
     for Outcome { row, role, verdict, answers } in &reproduction.outcomes {
         let claims: Vec<Value> = row.claims.iter().zip(answers).map(claim).collect();
