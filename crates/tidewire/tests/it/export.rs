@@ -161,6 +161,14 @@ fn parquet_is_refused_by_a_build_without_it() {
     assert!(stderr(&output).contains("writes no Parquet"), "{}", stderr(&output));
     assert!(stderr(&output).contains("feature `parquet`"), "{}", stderr(&output));
     assert!(!folder.path().join("p").exists());
+    // Tables of an earlier run stay as they are.
+    let tables = folder.path().join("tables");
+    fs::create_dir(&tables).unwrap();
+    fs::write(tables.join("hosts.csv"), "earlier").unwrap();
+    let both = ["watch", "-r", CELL, "--csv", "tables", "--zeek", "logs", "--parquet", "p"];
+    check_code(&run_in(folder.path(), &both), 2);
+    assert_eq!(fs::read_to_string(tables.join("hosts.csv")).unwrap(), "earlier");
+    assert!(!folder.path().join("logs").exists());
 }
 
 #[test]

@@ -33,6 +33,15 @@ enum Table {
     Connections,
 }
 
+/// Refuses Parquet, before any file is touched, where this build has no writer for it.
+fn can_write_parquet() -> Result<(), Failure> {
+    if cfg!(feature = "parquet") {
+        return Ok(());
+    }
+    let fix = "build tidewire with its feature `parquet`, or --csv FOLDER";
+    Err(Failure::usage("--parquet: this tidewire writes no Parquet").with_fix(fix))
+}
+
 fn layouts(bounds_octets: [u64; 9]) -> [(Table, Layout); 3] {
     [
         (Table::Intervals, rows::intervals(bounds_octets)),
@@ -77,6 +86,9 @@ impl Export {
         files: Files,
         output: &Output,
     ) -> Result<Self, Failure> {
+        if options.parquet.is_some() {
+            can_write_parquet()?;
+        }
         let mut export = Self { files, output: Some(*output), ..Self::default() };
         let bounds = settings.bounds_octets;
         if let Some(folder) = &options.csv {
@@ -100,8 +112,7 @@ impl Export {
 
     #[cfg(not(feature = "parquet"))]
     fn add_columnar(&mut self, _: &Path, _: [u64; 9]) -> Result<(), Failure> {
-        let fix = "build tidewire with its feature `parquet`, or --csv FOLDER";
-        Err(Failure::usage("this tidewire writes no Parquet").with_fix(fix))
+        can_write_parquet()
     }
 
     fn add(
