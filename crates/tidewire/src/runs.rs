@@ -191,6 +191,19 @@ pub(crate) fn keep(
     finish(Some(folder), &End { complete: error.is_none(), error })
 }
 
+/// Run folders in a folder that is none itself, the earliest first.
+pub(crate) fn below(folder: &Path) -> Vec<PathBuf> {
+    let is_run = |path: &Path| path.join("run.json").is_file();
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    if is_run(folder) {
+        return Vec::new();
+    }
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut found: Vec<PathBuf> = paths.filter(|path| is_run(path)).collect();
+    found.sort_unstable();
+    found
+}
+
 fn finish(folder: Option<Folder>, end: &End) -> anyhow::Result<Option<PathBuf>> {
     Ok(folder.map(|folder| folder.end(end.clone())).transpose()?)
 }

@@ -5,7 +5,7 @@ use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::quantity::{level, scale, significant, value};
 use crate::report::settings;
-use crate::runs::LEVEL;
+use crate::runs::{self, LEVEL};
 use crate::table::{Align, Table};
 use bench::analysis::{Report, analyse};
 use bench::compare::{Comparison, Difference, PointComparison, Verdict, compare};
@@ -14,7 +14,7 @@ use bench::sample::{End, Line, Origin};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A run that was read.
 struct Run<'a> {
@@ -57,7 +57,8 @@ impl Run<'_> {
 }
 
 pub(crate) fn run(options: &Compare, output: &Output) -> anyhow::Result<Exit> {
-    let (baseline, other) = (read(&options.baseline)?, read(&options.other)?);
+    let (baseline, other) = (latest(&options.baseline, output), latest(&options.other, output));
+    let (baseline, other) = (read(&baseline)?, read(&other)?);
     let comparison = compare(&baseline.report, &other.report, LEVEL);
     let record =
         Record { baseline: baseline.about(), other: other.about(), comparison: &comparison };
@@ -69,6 +70,21 @@ pub(crate) fn run(options: &Compare, output: &Output) -> anyhow::Result<Exit> {
         return Ok(Exit::Undecided);
     }
     Ok(Exit::Ok)
+}
+
+/// The run folder itself, or the latest in a folder that `--output` named.
+fn latest(path: &Path, output: &Output) -> PathBuf {
+    let found = runs::below(path);
+    let Some(latest) = found.last() else { return path.to_owned() };
+    if found.len() > 1 {
+        output.remark(format_args!(
+            "{} has {} run folders; the latest is {}",
+            path.display(),
+            found.len(),
+            latest.display()
+        ));
+    }
+    latest.clone()
 }
 
 fn read(path: &Path) -> Result<Run<'_>, Failure> {

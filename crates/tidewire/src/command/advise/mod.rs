@@ -30,7 +30,8 @@ pub(crate) fn run(options: &Advise, output: &Output) -> anyhow::Result<Exit> {
     // What cannot be written is better known before the work than after it.
     if let Some(path) = options.write.as_ref().filter(|path| path.exists()) {
         let why = format!("{} exists and is not overwritten", path.display());
-        return Err(Failure::failed(why).into());
+        let fix = "--write another file, or remove this one";
+        return Err(Failure::failed(why).with_fix(fix).into());
     }
     let purpose = if options.live { Purpose::Measure } else { Purpose::Simulate };
     let chosen = study::choose(&options.scenario, &purpose, &run_options(options), output)?;

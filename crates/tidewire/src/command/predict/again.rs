@@ -9,16 +9,17 @@ use crate::args::{Cli, Predict, Verb};
 use crate::exit::{Exit, Failure};
 use crate::interrupt;
 use crate::output::Output;
-use crate::runs::Recording;
+use crate::runs::{self, Recording};
 use crate::study::Purpose;
 use bench::PROGRAM_VERSION;
 use bench::folder::{self, Provenance};
 use bench::run::Made;
 use bench::sample::{Origin, Sample};
 use clap::Parser as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub(super) fn resume(folder: &Path, output: &Output) -> anyhow::Result<Exit> {
+    let folder = &run_folder(folder)?;
     let provenance = folder::provenance(folder)?;
     let options = options(folder, &provenance)?;
     let scenario = folder.join("scenario.toml");
@@ -47,6 +48,20 @@ pub(super) fn resume(folder: &Path, output: &Output) -> anyhow::Result<Exit> {
     prepare(&options)?;
     let recording = Recording::resume(folder, &made, output)?;
     carry_out(&chosen, &options, &kept, recording, stop, output)
+}
+
+/// The run folder itself, or the only one in a folder that `--output` named.
+fn run_folder(folder: &Path) -> Result<PathBuf, Failure> {
+    let found = runs::below(folder);
+    match &found[..] {
+        [] => Ok(folder.to_owned()),
+        [only] => Ok(only.clone()),
+        [.., latest] => {
+            let message = format!("{} has {} run folders", folder.display(), found.len());
+            let fix = format!("name one; the latest is --resume {}", latest.display());
+            Err(Failure::usage(message).with_fix(fix))
+        }
+    }
 }
 
 /// What the command line of the folder asked for.
