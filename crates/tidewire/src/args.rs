@@ -7,9 +7,14 @@ pub(crate) mod layers;
 pub(crate) mod measuring;
 pub(crate) mod profiles;
 pub(crate) mod relay;
+pub(crate) mod rules;
 pub(crate) mod source;
 
-use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
+use crate::exit::Failure;
+use clap::{
+    ArgGroup, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum,
+};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Where help lists what every verb has: behind a verb's own options.
@@ -38,6 +43,20 @@ pub(crate) struct Cli {
     /// No progress and no summary, only results.
     #[arg(short, long, global = true, display_order = LAST)]
     pub(crate) quiet: bool,
+}
+
+/// Reads a command line, and checks that each of its options has an effect.
+///
+/// # Errors
+/// What clap refuses, or has to print; within, an option without effect.
+pub(crate) fn read(
+    words: impl IntoIterator<Item = OsString>,
+) -> Result<(Cli, Result<(), Failure>), clap::Error> {
+    let mut command = Cli::command();
+    let matches = command.try_get_matches_from_mut(words)?;
+    let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
+    let allowed = rules::check(&cli, &matches, &command);
+    Ok((cli, allowed))
 }
 
 /// The verbs.
@@ -86,7 +105,7 @@ pub(crate) struct Demo {
     #[arg(short, long, value_name = "FOLDER", default_value = "runs")]
     pub(crate) output: PathBuf,
     /// Write no run folder.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "output")]
     pub(crate) no_save: bool,
 }
 
@@ -108,9 +127,11 @@ pub(crate) struct Predict {
     pub(crate) scenario: Option<String>,
     #[command(flatten)]
     pub(crate) run: RunOptions,
-    /// Go on with an interrupted run folder, as its command line says.
+    /// Go on with an interrupted run folder, as its command line says. No scenario is named: the folder
+    /// has it.
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["scenario", "seed", "runs", "capture",
-        "figure", "plot", "differences", "require", "until_decided", "precision"])]
+        "figure", "plot", "differences", "require", "until_decided", "precision", "at_most", "output",
+        "no_save", "print_scenario"])]
     pub(crate) resume: Option<PathBuf>,
     /// Also write the frames of the first run to this pcapng file.
     #[arg(long, value_name = "FILE")]
@@ -130,7 +151,10 @@ pub(crate) struct Predict {
 
 /// How many runs are enough, and for what.
 #[derive(Args, Debug)]
-#[command(next_help_heading = "Requirements and precision")]
+#[command(
+    next_help_heading = "Requirements and precision",
+    group = ArgGroup::new("growing").args(["until_decided", "precision"]).multiple(true)
+)]
 pub(crate) struct UntilOptions {
     /// What must hold, such as "miss(status) < 1e-3"; see tidewire help requirements.
     #[arg(long, value_name = "REQUIREMENT")]
@@ -142,7 +166,7 @@ pub(crate) struct UntilOptions {
     #[arg(long, value_name = "SHARE")]
     pub(crate) precision: Option<String>,
     /// The most runs of a point that --until-decided and --precision make.
-    #[arg(long, value_name = "N", default_value_t = 1_000)]
+    #[arg(long, value_name = "N", default_value_t = 1_000, requires = "growing")]
     pub(crate) at_most: u64,
 }
 
@@ -166,7 +190,7 @@ pub(crate) struct RunOptions {
     #[arg(short, long, value_name = "FOLDER", default_value = "runs")]
     pub(crate) output: PathBuf,
     /// Write no run folder.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "output")]
     pub(crate) no_save: bool,
     /// Print the scenario as it would run, defaults filled in, and stop.
     #[arg(long)]
@@ -251,9 +275,10 @@ pub(crate) struct Measure {
         value_parser = clap::value_parser!(u8).range(0..=2))]
     pub(crate) class: u8,
     #[command(flatten)]
-    pub(crate) foreign: ForeignOptions,
-    #[command(flatten)]
     pub(crate) run: RunOptions,
+    // The last, because its heading would hold whatever follows.
+    #[command(flatten)]
+    pub(crate) foreign: ForeignOptions,
 }
 
 /// What `measure` can do beside scenarios and loads.
@@ -334,8 +359,8 @@ pub(crate) struct PortOptions {
     /// Write the frames sent and received here to this pcapng file, as they are after --fault.
     #[arg(long, value_name = "FILE")]
     pub(crate) capture: Option<PathBuf>,
-    /// Frames per second to agree to at the most; 100 or 1 % of the link without it. No cap applies
-    /// within this process, on loopback and on veth.
+    /// Frames per second to agree to at the most; without it 100 or 1 % of the link, and no cap on
+    /// loopback and on veth.
     #[arg(long, value_name = "N")]
     pub(crate) max_frames: Option<u32>,
 }
@@ -424,7 +449,7 @@ pub(crate) struct MonitorOptions {
     #[arg(long, value_enum)]
     pub(crate) screen: Option<Screen>,
     /// Write lines instead of drawing: for logs and screen readers.
-    #[arg(long)]
+    #[arg(long, requires = "screen")]
     pub(crate) plain: bool,
     /// Show only frames from this station.
     #[arg(long, value_name = "MAC", requires = "screen")]
@@ -466,17 +491,17 @@ pub(crate) struct Dissect {
     /// One Ethernet frame in hexadecimal, without FCS.
     pub(crate) hex: Option<String>,
     /// Stop after this many frames.
-    #[arg(short = 'n', long, value_name = "N")]
+    #[arg(short = 'n', long, value_name = "N", conflicts_with = "hex")]
     pub(crate) count: Option<u64>,
 }
 
 /// `compare`
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  tidewire compare runs/2026-01-01T10-00-00-a runs/2026-01-01T10-05-00-b"
+    after_help = "Examples:\n  tidewire compare runs/2026-01-01T10-00-00-a runs/2026-01-01T10-05-00-b\n  tidewire compare predicted measured               the latest run in each folder"
 )]
 pub(crate) struct Compare {
-    /// A run folder: the baseline.
+    /// A run folder, or a folder of runs, whose latest is taken: the baseline.
     pub(crate) baseline: PathBuf,
     /// The run folder held against it.
     pub(crate) other: PathBuf,
@@ -503,10 +528,10 @@ pub(crate) struct Reproduce {
     #[arg(long, value_enum, requires = "paper")]
     pub(crate) format: Option<Format>,
     /// The seed of all simulations.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, requires = "paper")]
     pub(crate) seed: u64,
     /// Repetitions of each operation at each size, or of each run; 50, or 30 runs of nbs-1986 and 10 of nbsir-85-3104, without it.
-    #[arg(short = 'n', long, value_name = "N",
+    #[arg(short = 'n', long, value_name = "N", requires = "paper",
           value_parser = clap::value_parser!(u64).range(1..=100_000))]
     pub(crate) runs: Option<u64>,
 }

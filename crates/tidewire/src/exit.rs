@@ -1,5 +1,6 @@
 //! How a command ends: the documented exit codes, and errors that say what to do.
 
+use bench::scenario::ScenarioError;
 use std::fmt;
 use std::io;
 use std::path::Path;
@@ -44,22 +45,28 @@ pub(crate) struct Failure {
     exit: Exit,
     message: String,
     fix: Option<String>,
+    scenario: Option<Box<ScenarioError>>,
 }
 
 impl Failure {
     /// It could not be done.
     pub(crate) fn failed(message: impl Into<String>) -> Self {
-        Self { exit: Exit::Failed, message: message.into(), fix: None }
+        Self { exit: Exit::Failed, message: message.into(), fix: None, scenario: None }
     }
 
     /// It was asked for wrongly.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
-        Self { exit: Exit::Usage, message: message.into(), fix: None }
+        Self { exit: Exit::Usage, message: message.into(), fix: None, scenario: None }
+    }
+
+    /// A file that the command line names is wrong.
+    pub(crate) fn scenario_is_wrong(message: impl Into<String>, error: ScenarioError) -> Self {
+        Self { scenario: Some(Box::new(error)), ..Self::usage(message) }
     }
 
     /// A permission is missing.
     pub(crate) fn permission(message: impl Into<String>) -> Self {
-        Self { exit: Exit::PermissionMissing, message: message.into(), fix: None }
+        Self { exit: Exit::PermissionMissing, message: message.into(), fix: None, scenario: None }
     }
 
     /// A file could not be written.
@@ -70,6 +77,21 @@ impl Failure {
     /// Whether a permission is missing.
     pub(crate) fn is_permission(&self) -> bool {
         self.exit == Exit::PermissionMissing
+    }
+
+    /// What happened.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// What would mend it.
+    pub(crate) fn fix(&self) -> Option<&str> {
+        self.fix.as_deref()
+    }
+
+    /// The problems of the file that is wrong.
+    pub(crate) fn scenario(&self) -> Option<&ScenarioError> {
+        self.scenario.as_deref()
     }
 
     /// With what would mend it.

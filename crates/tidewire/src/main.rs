@@ -8,6 +8,7 @@ mod canvas;
 mod command;
 mod differences;
 mod exit;
+mod failure;
 mod figure;
 mod host;
 mod interrupt;
@@ -32,30 +33,40 @@ mod tui;
 mod verdicts;
 mod way;
 
-use clap::Parser;
 use exit::Exit;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     // Where it fails the signal ends the process, as it would have.
     let _ = interrupt::report_size_limit();
-    let cli = match args::Cli::try_parse() {
-        Ok(cli) => cli,
+    let exit = match args::read(std::env::args_os()) {
+        Ok((cli, allowed)) => begin(cli, allowed),
         Err(error) => {
-            let _ = error.print();
             let code = if error.use_stderr() { Exit::Usage } else { Exit::Ok };
-            return ExitCode::from(code.code());
+            let has_json = std::env::args_os().any(|word| word == "--json");
+            if has_json && error.use_stderr() {
+                failure::usage(&error);
+            }
+            let _ = error.print();
+            code
         }
     };
-    let exit = command::run(cli).unwrap_or_else(|error| {
-        let exit = exit::exit_of(&error);
-        if exit != Exit::Ok {
-            output::say(format_args!("error: {error:#}"));
-        }
-        exit
-    });
     if let Some(unread) = output::unread() {
         output::say(format_args!("warning: standard output: {unread}"));
     }
     ExitCode::from(exit.code())
+}
+
+/// Does what the command line asks for, unless it has an option without effect, and reports the error.
+fn begin(cli: args::Cli, allowed: Result<(), exit::Failure>) -> Exit {
+    let output = output::Output { json: cli.json, quiet: cli.quiet };
+    let ended = allowed.map_err(anyhow::Error::from).and_then(|()| command::run(cli));
+    ended.unwrap_or_else(|error| {
+        let exit = exit::exit_of(&error);
+        if exit != Exit::Ok {
+            failure::record(&error, &output);
+            output::say(format_args!("error: {error:#}"));
+        }
+        exit
+    })
 }

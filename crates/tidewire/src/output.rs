@@ -14,6 +14,14 @@ static UNREAD_OCTETS: AtomicU64 = AtomicU64::new(0);
 /// Whether standard error was given up in the same way.
 static IS_UNHEARD: AtomicBool = AtomicBool::new(false);
 
+/// Whether an `end` record was written, which says how the command ended.
+static HAS_ENDED: AtomicBool = AtomicBool::new(false);
+
+/// Whether an `end` record was written.
+pub(crate) fn has_ended() -> bool {
+    HAS_ENDED.load(Ordering::Relaxed)
+}
+
 /// What was to be read, and what nobody would.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Unread {
@@ -65,6 +73,7 @@ impl Output {
         }
         let mut line = serde_json::to_vec(record).map_err(io::Error::from)?;
         line.push(b'\n');
+        HAS_ENDED.fetch_or(line.starts_with(br#"{"type":"end","#), Ordering::Relaxed);
         put(&line)
     }
 

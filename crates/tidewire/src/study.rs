@@ -7,9 +7,10 @@ use crate::output::Output;
 use crate::output_file::{self, Inputs};
 use bench::folder;
 use bench::profile::Files;
-use bench::scenario::{self, MOST_REPLICATIONS, MOST_RUNS, Matters, Scenario, Study, meant};
+use bench::scenario::{self, MOST_REPLICATIONS, MOST_RUNS, Matters, Study, meant};
 use bench::scenarios;
 use serde::Serialize;
+use serde_json::Value;
 use std::io;
 use std::path::Path;
 
@@ -65,8 +66,9 @@ pub(crate) fn choose(
         }
     };
     let files = if let Purpose::Resume(copies) = purpose { copies } else { &files };
-    let mut study = scenario::load_from(&text, &file, files)
-        .map_err(|error| Failure::usage(format!("{file} cannot run:\n{error}")))?;
+    let mut study = scenario::load_from(&text, &file, files).map_err(|error| {
+        Failure::scenario_is_wrong(format!("{file} cannot run:\n{error}"), error)
+    })?;
     let is_simulated = *purpose != Purpose::Measure;
     for warning in &study.warnings {
         if is_simulated || warning.matters == Matters::Always {
@@ -121,6 +123,7 @@ pub(crate) fn write_new(text: &str, path: &Path) -> Result<(), Failure> {
     output_file::write_new(path, text.as_bytes()).map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => {
             Failure::failed(format!("{} exists and is not overwritten", path.display()))
+                .with_fix("name another file, or remove this one")
         }
         _ => Failure::cannot_write(path, &error),
     })
@@ -129,8 +132,8 @@ pub(crate) fn write_new(text: &str, path: &Path) -> Result<(), Failure> {
 /// The line of NDJSON of `--print-scenario`.
 #[derive(Serialize)]
 #[serde(tag = "type", rename = "scenario")]
-struct Record<'a> {
-    scenario: &'a Scenario,
+struct Record {
+    scenario: Value,
 }
 
 /// Prints a scenario as it would run, defaults filled in.
@@ -139,7 +142,11 @@ struct Record<'a> {
 /// Where nobody reads.
 pub(crate) fn print(chosen: &Chosen, output: &Output) -> anyhow::Result<Exit> {
     let scenario = chosen.study.scenario();
-    output.record(&Record { scenario })?;
+    let mut record = Record { scenario: serde_json::to_value(scenario)? };
+    if let Some(seed) = record.scenario.get_mut("seed") {
+        *seed = scenario.seed.to_string().into();
+    }
+    output.record(&record)?;
     output.line(scenario::to_toml(scenario).trim_end())?;
     Ok(Exit::Ok)
 }

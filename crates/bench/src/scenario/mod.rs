@@ -25,7 +25,7 @@ pub use feasible::bits_due_per_second;
 pub use machines::ProfileName;
 pub use medium::{Classes, Maintenance, Medium, MediumKind, RequestWithResponse};
 pub use network::{Network, Protocol};
-pub use problem::{Matters, Problem, ScenarioError, Severity, Source, meant};
+pub use problem::{Matters, Place, Problem, ScenarioError, Severity, Source, meant};
 pub use quantity::{Length, NotAQuantity, Rate, Share, Size, Span};
 pub use require::{NotARequirement, Relation, Requirement, Subject};
 pub use transport::{Acknowledge, Credit, Retransmit, Timer, Transport};

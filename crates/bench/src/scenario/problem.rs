@@ -34,8 +34,9 @@ impl Source {
         self.text.get(..self.file_octets).unwrap_or_default()
     }
 
-    /// The name, line and column (from 1) of an octet, and that line's text.
-    fn place(&self, octet: usize) -> (&str, usize, usize, &str) {
+    /// Place of an octet.
+    #[must_use]
+    pub fn place(&self, octet: usize) -> Place<'_> {
         let octet = octet.min(self.text.len());
         let (name, origin) = if octet <= self.file_octets {
             (self.file.as_str(), 0)
@@ -46,8 +47,22 @@ impl Source {
         let start = origin + before.rfind('\n').map_or(0, |newline| newline + 1);
         let line = self.text.get(start..).and_then(|rest| rest.lines().next()).unwrap_or_default();
         let column = self.text.get(start..octet).unwrap_or_default().chars().count() + 1;
-        (name, before.matches('\n').count() + 1, column, line)
+        let number = before.matches('\n').count() + 1;
+        Place { file: name, line: number, column, text: line }
     }
+}
+
+/// Place in a text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place<'a> {
+    /// Name of the file.
+    pub file: &'a str,
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+    /// The text of the line.
+    pub text: &'a str,
 }
 
 /// How much a problem matters.
@@ -140,7 +155,7 @@ impl Problem {
     /// As a terminal shows it: message, place, line, caret, advice.
     #[must_use]
     pub fn render(&self, source: &Source) -> String {
-        let (name, number, column, line) = source.place(self.span.start);
+        let Place { file: name, line: number, column, text: line } = source.place(self.span.start);
         let margin = " ".repeat(number.to_string().len());
         let severity = match self.severity {
             Severity::Error => "error",

@@ -38,7 +38,7 @@ pub struct IsoWayParams {
     pub class: Class,
     /// Whether a server answers callers that are no tidewire, by sending back what they send.
     pub echoes: bool,
-    /// Packets per second to offer instead of the default; no effect within this host.
+    /// Packets per second to offer instead of the default.
     pub frames_per_second: Option<u32>,
 }
 
@@ -67,7 +67,7 @@ impl IsoWay {
             let bits_per_second = u64::from(frames_per_second) * 12_208;
             offered = Limits { frames_per_second, bits_per_second };
         }
-        if wire.is_within_host() {
+        if wire.is_within_host() && params.frames_per_second.is_none() {
             offered = UNBOUNDED;
         }
         let address = wire.address().or(remote);

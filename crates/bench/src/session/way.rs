@@ -55,7 +55,7 @@ pub struct WayParams {
     pub seed: u64,
     /// Where to record the frames that the station sends and receives.
     pub capture: Option<PathBuf>,
-    /// Frames per second to offer instead of the default; no effect where the wire is unbounded.
+    /// Frames per second to offer instead of the default.
     pub frames_per_second: Option<u32>,
 }
 
@@ -102,7 +102,7 @@ impl Way {
             let bits_per_second = u64::from(frames_per_second) * 12_208;
             offered = Limits { frames_per_second, bits_per_second };
         }
-        if is_unbounded {
+        if is_unbounded && params.frames_per_second.is_none() {
             offered = UNBOUNDED;
         }
         let port = Paced::new(port, Cap::Unagreed, WAITING_FRAMES);

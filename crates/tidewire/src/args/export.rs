@@ -37,7 +37,7 @@ pub(crate) struct Export {
     /// Write them into this folder as logs of tab-separated values, as Zeek's tools read them.
     #[arg(long, value_name = "FOLDER", conflicts_with = "screen")]
     pub(crate) zeek: Option<PathBuf>,
-    /// Write them into this folder as Apache Parquet, where tidewire is built with its feature `parquet`.
+    /// Write them into this folder as Apache Parquet; refused by builds without the feature `parquet`.
     #[arg(long, value_name = "FOLDER", conflicts_with = "screen")]
     pub(crate) parquet: Option<PathBuf>,
     /// Write every frame into this pcapng file, with a comment of what the meter saw in it; of a live

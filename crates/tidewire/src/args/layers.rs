@@ -22,8 +22,8 @@ pub(crate) struct MeasureLayers {
     /// Receive them at this address on this machine; port 0 is any.
     #[arg(long, value_name = "ADDRESS:PORT", requires = "udp")]
     pub(crate) udp_peer: Option<SocketAddr>,
-    /// Frames per second on average at the most; 100 or 1 % of the link without it. No cap applies
-    /// within this process, on loopback and on veth.
+    /// Frames per second on average at the most; without it 100 or 1 % of the link, and no cap on
+    /// loopback and on veth.
     #[arg(long, value_name = "N")]
     pub(crate) max_frames: Option<u32>,
     #[command(flatten)]

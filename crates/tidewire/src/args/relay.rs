@@ -25,7 +25,7 @@ pub(crate) struct Relay {
     #[arg(long, value_name = "TPDU,...", value_delimiter = ',', requires = "fault")]
     pub(crate) only: Vec<String>,
     /// The seed of the faults' draws.
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "fault")]
     pub(crate) seed: u64,
     /// Write a record of each frame that a fault touched to this file, as NDJSON, each line at once.
     #[arg(long, value_name = "FILE", requires = "fault")]

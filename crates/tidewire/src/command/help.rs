@@ -3,9 +3,10 @@
 use crate::args::{Cli, Help};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
-use clap::Parser as _;
 use clap::error::ErrorKind;
+use clap::{Command, CommandFactory as _, Parser as _};
 use serde_json::json;
+use std::io;
 
 /// The topics, their first lines, and their texts.
 const TOPICS: [(&str, &str, &str); 19] = [
@@ -47,6 +48,13 @@ pub(crate) fn run(help: &Help, output: &Output) -> anyhow::Result<Exit> {
             output.record(&json!({ "type": "topic", "topic": name, "about": about }))?;
             output.line(format_args!("  {name:12} {about}"))?;
         }
+        if output.json {
+            let mut whole = Cli::command();
+            whole.build();
+            for verb in whole.get_subcommands() {
+                options(verb, verb.get_name(), output)?;
+            }
+        }
         return Ok(Exit::Ok);
     };
     let Some(text) = text(wanted) else {
@@ -57,6 +65,26 @@ pub(crate) fn run(help: &Help, output: &Output) -> anyhow::Result<Exit> {
     output.record(&json!({ "type": "help", "topic": wanted, "text": text }))?;
     output.line(text.trim_end())?;
     Ok(Exit::Ok)
+}
+
+/// Writes a record of each option of a verb, and of the verbs below it.
+fn options(command: &Command, verb: &str, output: &Output) -> io::Result<()> {
+    for option in command.get_arguments().filter(|option| !option.is_positional()) {
+        let values = option.get_value_names().unwrap_or_default();
+        let takes_value = option.get_action().takes_values();
+        output.record(&json!({
+            "type": "option",
+            "verb": verb,
+            "option": option.get_long().map(|long| format!("--{long}")),
+            "short": option.get_short().map(|short| format!("-{short}")),
+            "value": values.first().filter(|_| takes_value).map(ToString::to_string),
+            "about": option.get_help().map(ToString::to_string),
+        }))?;
+    }
+    for below in command.get_subcommands() {
+        options(below, &format!("{verb} {}", below.get_name()), output)?;
+    }
+    Ok(())
 }
 
 /// The text of a topic, or else what a verb's `--help` says.

@@ -1,6 +1,7 @@
 //! Exit codes are those that are documented, and each error says what it is about.
 
 use crate::{check_code, command, records, run, run_in, stderr, stdout};
+use serde_json::{Value, json};
 use std::fs;
 
 #[test]
@@ -69,6 +70,88 @@ fn a_reader_that_stops_reading_is_no_error() {
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
+}
+
+#[test]
+fn an_error_is_a_record_with_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = bench::scenarios::get("bulk").unwrap().text;
+    let line = text.lines().position(|line| line.starts_with("medium =")).unwrap() + 1;
+    let text = text.replace("medium =", "mediun =").replace("version = 1", "version = 1\nsede = 3");
+    fs::write(folder.path().join("typo.toml"), text).unwrap();
+    for verb in ["predict", "measure", "advise"] {
+        let output = run_in(folder.path(), &[verb, "typo.toml", "--json"]);
+        check_code(&output, 2);
+        let told = records(&output);
+        let of = |message: &str| told.iter().find(|it| it["message"] == message).unwrap();
+        let medium = of("unknown key `mediun`");
+        assert_eq!((&medium["type"], &medium["file"]), (&json!("error"), &json!("typo.toml")));
+        assert_eq!((&medium["line"], &medium["column"]), (&json!(line + 1), &json!(1)));
+        assert_eq!(medium["help"], "did you mean `medium`?");
+        assert_eq!(of("unknown key `sede`")["help"], "did you mean `seed`?");
+        assert_eq!(medium["exit"], 2);
+    }
+    for (arguments, code) in [
+        (&["predict", "--json"][..], 2),
+        (&["predict", "missing.toml", "--json"], 1),
+        (&["measure", "bulk", "--size", "9", "--json"], 2),
+        (&["serve", "--json"], 2),
+        (&["compare", "missing-a", "missing-b", "--json"], 1),
+    ] {
+        let output = run(arguments);
+        check_code(&output, code);
+        let told = records(&output);
+        assert_eq!((told.len(), &told[0]["type"]), (1, &json!("error")), "{arguments:?}");
+        assert_eq!(told[0]["exit"], code, "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_seed_of_64_bits_is_text_in_every_record() {
+    let folder = tempfile::tempdir().unwrap();
+    let seed = "9223372036854775809";
+    let arguments = ["predict", "status-short", "-n", "1", "--seed", seed, "--json", "-o", "kept"];
+    check_code(&run_in(folder.path(), &arguments), 0);
+    let kept = fs::read_dir(folder.path().join("kept")).unwrap().next().unwrap().unwrap().path();
+    let about: Value = serde_json::from_slice(&fs::read(kept.join("run.json")).unwrap()).unwrap();
+    assert_eq!(about["seed"], seed);
+    let samples = fs::read_to_string(kept.join("samples.ndjson")).unwrap();
+    let sample: Value = serde_json::from_str(samples.lines().next().unwrap()).unwrap();
+    let drawn = sample["seed"].as_str().expect("a string");
+    // Folders of older versions have numbers.
+    let number = |text: &str, seed: &str| {
+        let of = |space| [format!("\"seed\":{space}\"{seed}\""), format!("\"seed\":{space}{seed}")];
+        ["", " "].map(of).iter().fold(text.to_owned(), |text, [new, old]| text.replace(new, old))
+    };
+    fs::write(kept.join("samples.ndjson"), number(&samples, drawn)).unwrap();
+    let about = fs::read_to_string(kept.join("run.json")).unwrap();
+    let older = number(&about, seed);
+    assert_ne!(about, older);
+    fs::write(kept.join("run.json"), older).unwrap();
+    for arguments in [&["predict", "--resume", "kept"][..], &["compare", "kept", "kept"]] {
+        check_code(&run_in(folder.path(), arguments), 0);
+    }
+    let printed = ["predict", "bulk", "--seed", seed, "--print-scenario", "--json"];
+    assert_eq!(records(&run(&printed))[0]["scenario"]["seed"], seed);
+}
+
+#[test]
+fn a_folder_of_runs_stands_for_its_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let predict = ["predict", "status-short", "-n", "1", "-o", "all"];
+    check_code(&run_in(here, &predict), 0);
+    let resumed = run_in(here, &["predict", "--resume", "all"]);
+    check_code(&resumed, 0);
+    assert!(stderr(&resumed).contains("1 runs are there, which is all"), "{}", stderr(&resumed));
+    // A second run of the same line.
+    check_code(&run_in(here, &predict), 0);
+    let compared = run_in(here, &["compare", "all", "all"]);
+    check_code(&compared, 0);
+    assert!(stderr(&compared).contains("all has 2 run folders; the latest is all/"));
+    let resumed = run_in(here, &["predict", "--resume", "all"]);
+    check_code(&resumed, 2);
+    assert!(stderr(&resumed).contains("fix: name one; the latest is --resume all/"));
 }
 
 #[test]

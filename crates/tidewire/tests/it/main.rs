@@ -26,6 +26,7 @@ mod link;
 mod long_segments;
 mod metrics;
 mod monitor;
+mod obeyed;
 mod outputs;
 mod peers;
 mod predict;

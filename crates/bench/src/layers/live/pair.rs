@@ -60,6 +60,7 @@ pub enum Over {
 pub struct Pair {
     here: Party,
     there: Party,
+    is_within_host: bool,
     pace: Option<Pace>,
     lost: u64,
     frames: u64,
@@ -136,14 +137,15 @@ impl Party {
 }
 
 impl Pair {
-    /// Opens both ports. On a wire that others depend on, frames go out at no more than
-    /// `frames_per_second` on average, or 100 a second and 1 % of the link without it.
+    /// Opens both ports. Frames go out at no more than `frames_per_second` on average. Without it the cap
+    /// is 100 a second and 1 % of the link on a wire that others depend on, and none within this host.
     ///
     /// # Errors
     /// Where a port cannot be opened.
     pub fn open(over: &Over, frames_per_second: Option<u32>) -> Result<Self, LayersError> {
         let [here, there] = ports(over)?;
-        let pace = (!here.is_unbounded() || !there.is_unbounded()).then(|| {
+        let is_within_host = here.is_unbounded() && there.is_unbounded();
+        let pace = (!is_within_host || frames_per_second.is_some()).then(|| {
             let mut limits = default_limits(here.link_rate());
             if let Some(frames_per_second) = frames_per_second {
                 // Whoever sets frames per second means frames of full length as well.
@@ -157,7 +159,7 @@ impl Pair {
             }
         });
         let (here, there) = (Party::new(here)?, Party::new(there)?);
-        Ok(Self { here, there, pace, lost: 0, frames: 0 })
+        Ok(Self { here, there, is_within_host, pace, lost: 0, frames: 0 })
     }
 
     /// What to call it.
@@ -176,7 +178,7 @@ impl Pair {
     /// Whether no frame leaves this host, so that load harms nobody.
     #[must_use]
     pub const fn is_within_host(&self) -> bool {
-        self.pace.is_none()
+        self.is_within_host
     }
 
     /// Messages and frames that were sent and never arrived.

@@ -1,0 +1,299 @@
+//! Rules on options that have no effect in a mode of their verb: they are refused there.
+//!
+//! What clap can say by itself (`requires`, `conflicts_with`) stands at the options. Here stands what
+//! depends on more than the presence of one other option.
+
+use super::export::Export;
+use super::{Cli, Load, Measure, MeasureExperiment, PortOptions, Screen, Verb, Watch};
+use crate::exit::Failure;
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Command};
+
+/// Options that a mode has no use for.
+struct Rule {
+    /// Condition under which the options have no effect.
+    applies: fn(&Cli) -> bool,
+    /// Identifiers of the options.
+    options: &'static [&'static str],
+    /// Reason, after the name of the option.
+    reason: &'static str,
+    /// Command line that does what was probably meant.
+    fix: &'static str,
+}
+
+/// Options that describe a single load.
+const LOAD: [&str; 8] = ["load", "size", "bytes", "messages", "period", "time", "t1", "datagram"];
+/// Options of a port that is not there within one process.
+const PORT: [&str; 3] = ["fault", "capture", "max_frames"];
+const NAME_A_PEER: &str = "name a peer (--to MAC -i IF) that runs `tidewire serve`";
+
+/// All rules, verb by verb.
+const RULES: [Rule; 16] = [
+    Rule {
+        applies: |cli| predicts(cli) && cli.json,
+        options: &["plot"],
+        reason: "no effect with --json, which writes records only",
+        fix: "leave out one of the two, or draw files with --figure FOLDER",
+    },
+    Rule {
+        applies: |cli| measures(cli, |it| it.scenario.is_some()),
+        options: &LOAD,
+        reason: "no effect on a scenario, which describes its own load",
+        fix: "change the scenario file (`tidewire scenarios copy`), or leave the scenario out \
+              and name a peer",
+    },
+    Rule {
+        applies: |cli| measures(cli, |it| !it.port.foreign_peer && !has_peer(it)),
+        options: &PORT,
+        reason: "no effect within this process, where there is no port",
+        fix: NAME_A_PEER,
+    },
+    Rule {
+        applies: |cli| measures(cli, |it| it.port.foreign_peer),
+        options: &[
+            "load",
+            "time",
+            "t1",
+            "seed",
+            "runs",
+            "output",
+            "no_save",
+            "print_scenario",
+            "max_frames",
+            "to",
+            "datagram",
+            "bytes",
+            "scenario",
+        ],
+        reason: "no effect with --foreign-peer, because a foreign peer has agreed to no load",
+        fix: "--messages, --period, --echoes and --size describe what the peer gets",
+    },
+    Rule {
+        applies: |cli| measures(cli, |it| it.port.foreign_peer && it.foreign.echoes == 0),
+        options: &["size"],
+        reason: "no effect with --foreign-peer unless messages are sent",
+        fix: "add --echoes N",
+    },
+    Rule {
+        applies: |cli| measures(cli, |it| it.port.over.is_some()),
+        options: &["t1", "datagram"],
+        reason: "no effect with --over, because TCP carries and repeats the data",
+        fix: "measure on a LAN: --to MAC -i IF",
+    },
+    Rule {
+        applies: |cli| measures(cli, |it| it.datagram),
+        options: &["t1"],
+        reason: "no effect with --datagram, because datagrams are not retransmitted",
+        fix: "leave out one of the two",
+    },
+    Rule {
+        applies: |cli| {
+            let has_no_period = |load| matches!(load, Load::Bulk | Load::MaximumRateRequest);
+            measures(cli, |it| !it.port.foreign_peer && has_no_period(it.load))
+        },
+        options: &["period"],
+        reason: "no effect with --load bulk or maximum-rate-request, which send without pause",
+        fix: "--load cyclic, poisson or constant-rate-request",
+    },
+    Rule {
+        applies: |cli| matches!(transfer(cli), Some(port) if !is_open(port)),
+        options: &PORT,
+        reason: "no effect within this process, where there is no port",
+        fix: NAME_A_PEER,
+    },
+    Rule {
+        applies: layers_are_within_this_process,
+        options: &["max_frames"],
+        reason: "no effect within this process, where there is no port",
+        fix: "-i IF --peer-interface IF, or --udp and --udp-peer",
+    },
+    Rule {
+        applies: |cli| matches!(&cli.verb, Verb::Serve(serve) if serve.port.foreign_peer),
+        options: &["max_frames"],
+        reason: "no effect with --foreign-peer, which agrees to no cap",
+        fix: "leave it out",
+    },
+    Rule {
+        applies: |cli| matches!(&cli.verb, Verb::Advise(it) if !it.live || !is_open(&it.port)),
+        options: &PORT,
+        reason: "no effect where runs are simulated or within this process",
+        fix: "--live --to MAC -i IF, against a `tidewire serve`",
+    },
+    Rule {
+        applies: |cli| watches(cli, |it| it.monitor.screen == Some(Screen::Monitor)),
+        options: &[
+            "measure",
+            "report",
+            "intervals",
+            "start",
+            "channel",
+            "sizes",
+            "only",
+            "top",
+            "follow",
+        ],
+        reason: "no effect with --screen monitor, which only samples",
+        fix: "--sample, or --screen measures",
+    },
+    Rule {
+        applies: |cli| watches(cli, |it| it.monitor.screen == Some(Screen::Measures)),
+        options: &["from_station", "to_station", "packets_scale", "bits_scale", "keys"],
+        reason: "no effect with --screen measures",
+        fix: "--screen monitor, or --filter \"from MAC\"",
+    },
+    Rule {
+        applies: |cli| watches(cli, |it| is_in_lines(cli, it)),
+        options: &["theme", "symbols", "keys", "packets_scale", "bits_scale"],
+        reason: "no effect on lines and records, because nothing is drawn",
+        fix: "leave out --plain and --json, or leave this out",
+    },
+    Rule {
+        applies: |cli| matches!(&cli.verb, Verb::Show(show) if show.plain || cli.json),
+        options: &["theme", "symbols"],
+        reason: "no effect on lines and records, because nothing is drawn",
+        fix: "leave out --plain and --json, or leave this out",
+    },
+];
+
+/// Rules of `watch` on the form of its output.
+const FORMS: [Rule; 4] = [
+    Rule {
+        applies: |cli| {
+            let measures = |it: &Watch| it.monitor.screen == Some(Screen::Measures);
+            watches(cli, |it| measures(it) && is_in_lines(cli, it))
+        },
+        options: &["speed"],
+        reason: "no effect with --screen measures in lines, which are written at once",
+        fix: "--screen measures without --plain, or `tidewire meter FILE | tidewire show --speed N`",
+    },
+    Rule {
+        applies: |cli| {
+            watches(cli, |it| !cli.json && (it.monitor.screen.is_none() || it.monitor.plain))
+        },
+        options: &["top"],
+        reason: "no effect on lines, which show no single hosts and connections",
+        fix: "add --json, or use --screen measures",
+    },
+    Rule {
+        applies: |cli| watches(cli, |it| !cli.json && !has_classes(it)),
+        options: &["sizes"],
+        reason: "no effect on lines, which show no classes of sizes",
+        fix: "add --json or --csv FOLDER, or use --screen measures",
+    },
+    Rule {
+        applies: |cli| watches(cli, |it| it.far.is_some() || it.far_interface.is_some()),
+        options: &["top", "fail_on", "anonymize"],
+        reason: "no effect with --far and --far-interface, which report transits only",
+        fix: "run `tidewire watch` once more for it, on one of the two taps",
+    },
+];
+
+/// Options that have an effect only with another, and the other.
+///
+/// clap does not require an option that conflicts with one that is given: `--class` with `-i` would pass.
+const NEEDS: [(&str, &str); 18] = [
+    ("class", "over"),
+    ("foreign_peer", "over"),
+    ("called", "foreign_peer"),
+    ("calling", "foreign_peer"),
+    ("echoes", "foreign_peer"),
+    ("udp_peer", "udp"),
+    ("metrics_anywhere", "metrics"),
+    ("full", "annotate"),
+    ("anonymize_key", "anonymize"),
+    ("plain", "screen"),
+    ("speed", "screen"),
+    ("from_station", "screen"),
+    ("to_station", "screen"),
+    ("packets_scale", "screen"),
+    ("bits_scale", "screen"),
+    ("keys", "screen"),
+    ("theme", "screen"),
+    ("symbols", "screen"),
+];
+
+/// Refuses an option that was given where it has no effect.
+///
+/// # Errors
+/// The first such option, with the reason and what to do instead.
+pub(crate) fn check(cli: &Cli, matches: &ArgMatches, command: &Command) -> Result<(), Failure> {
+    let (mut matches, mut command) = (matches, command);
+    while let Some((name, below)) = matches.subcommand() {
+        let Some(found) = command.find_subcommand(name) else { break };
+        (matches, command) = (below, found);
+    }
+    let is_given = |id: &str| {
+        let is_known = command.get_arguments().any(|option| option.get_id() == id);
+        is_known && matches.value_source(id) == Some(ValueSource::CommandLine)
+    };
+    let is_known = |id: &str| command.get_arguments().any(|option| option.get_id() == id);
+    for (id, need) in &NEEDS {
+        if is_known(need) && is_given(id) && !is_given(need) {
+            let message = format!("{}: no effect without {}", name(id), name(need));
+            return Err(Failure::usage(message).with_fix(format!("add {}", name(need))));
+        }
+    }
+    for rule in RULES.iter().chain(&FORMS) {
+        let Some(id) = rule.options.iter().find(|id| is_given(id)) else { continue };
+        if (rule.applies)(cli) {
+            let message = format!("{}: {}", name(id), rule.reason);
+            return Err(Failure::usage(message).with_fix(rule.fix));
+        }
+    }
+    Ok(())
+}
+
+/// Name of an option on the command line.
+fn name(id: &str) -> String {
+    match id {
+        "scenario" => "a scenario".to_owned(),
+        id => format!("--{}", id.replace('_', "-")),
+    }
+}
+
+fn predicts(cli: &Cli) -> bool {
+    matches!(&cli.verb, Verb::Predict(predict) if predict.experiment.is_none())
+}
+
+fn measures(cli: &Cli, is_so: impl FnOnce(&Measure) -> bool) -> bool {
+    matches!(&cli.verb, Verb::Measure(it) if it.experiment.is_none() && is_so(it))
+}
+
+fn watches(cli: &Cli, is_so: impl FnOnce(&Watch) -> bool) -> bool {
+    matches!(&cli.verb, Verb::Watch(watch) if is_so(watch))
+}
+
+/// Whether a screen is asked for as lines or records.
+fn is_in_lines(cli: &Cli, watch: &Watch) -> bool {
+    watch.monitor.screen.is_some() && (watch.monitor.plain || cli.json)
+}
+
+/// Whether something other than lines shows classes of sizes.
+fn has_classes(watch: &Watch) -> bool {
+    let Export { csv, zeek, parquet, .. } = &watch.export;
+    let is_drawn = watch.monitor.screen == Some(Screen::Measures) && !watch.monitor.plain;
+    is_drawn || [csv, zeek, parquet].iter().any(|it| it.is_some())
+}
+
+fn is_open(port: &PortOptions) -> bool {
+    port.interface.is_some() || port.xdp.is_some() || port.udp.is_some() || port.over.is_some()
+}
+
+fn has_peer(measure: &Measure) -> bool {
+    measure.to.is_some() || is_open(&measure.port)
+}
+
+/// Port of `measure tr-88-04`.
+fn transfer(cli: &Cli) -> Option<&PortOptions> {
+    let Verb::Measure(measure) = &cli.verb else { return None };
+    match &measure.experiment {
+        Some(MeasureExperiment::Transfer(options)) => Some(&options.port),
+        Some(MeasureExperiment::Layers(_)) | None => None,
+    }
+}
+
+fn layers_are_within_this_process(cli: &Cli) -> bool {
+    let Verb::Measure(measure) = &cli.verb else { return false };
+    let Some(MeasureExperiment::Layers(layers)) = &measure.experiment else { return false };
+    layers.interface.is_none() && layers.udp.is_none()
+}

@@ -1,0 +1,69 @@
+//! Records of the errors that end a command, for readers of `--json`.
+
+use crate::exit::{Failure, exit_of};
+use crate::output::{self, Output};
+use bench::scenario::{Problem, ScenarioError, Severity};
+use serde::Serialize;
+
+/// Line of NDJSON: one problem of those that ended the command.
+#[derive(Serialize)]
+#[serde(tag = "type", rename = "error")]
+struct Record<'a> {
+    /// Exit code of the command.
+    exit: u8,
+    /// File that is wrong; `null` where no file is.
+    file: Option<&'a str>,
+    /// Line of the problem, from 1.
+    line: Option<usize>,
+    /// Column of the problem in characters, from 1.
+    column: Option<usize>,
+    message: &'a str,
+    /// Advice.
+    help: Option<&'a str>,
+}
+
+/// Writes the records of an error, unless an `end` record has reported it.
+pub(crate) fn record(error: &anyhow::Error, output: &Output) {
+    if output::has_ended() {
+        return;
+    }
+    let exit = exit_of(error).code();
+    let failure = error.downcast_ref::<Failure>();
+    if let Some(scenario) = failure.and_then(Failure::scenario) {
+        return problems(scenario, exit, output);
+    }
+    let whole = format!("{error:#}");
+    let message = failure.map_or(whole.as_str(), Failure::message);
+    let help = failure.and_then(Failure::fix);
+    write(&Record { exit, file: None, line: None, column: None, message, help }, output);
+}
+
+/// Writes a record of each error in a file, and in the files that it names.
+fn problems(error: &ScenarioError, exit: u8, output: &Output) {
+    for problem in error.problems.iter().filter(|problem| problem.severity == Severity::Error) {
+        let Problem { message, help, .. } = problem;
+        let place = error.source.place(problem.span.start);
+        let (file, line, column) = (Some(place.file), Some(place.line), Some(place.column));
+        write(&Record { exit, file, line, column, message, help: help.as_deref() }, output);
+        if let Some(cause) = &problem.cause {
+            problems(cause, exit, output);
+        }
+    }
+}
+
+/// Writes the record of a command line that cannot be read.
+pub(crate) fn usage(error: &clap::Error) {
+    let text = error.render().to_string();
+    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    let (message, help) = text.split_once("\n\n").unwrap_or((text, ""));
+    let help = Some(help.trim()).filter(|help| !help.is_empty());
+    let exit = crate::exit::Exit::Usage.code();
+    let output = Output { json: true, quiet: false };
+    let message = message.trim();
+    write(&Record { exit, file: None, line: None, column: None, message, help }, &output);
+}
+
+/// Standard output that takes nothing leaves the text on standard error.
+fn write(record: &Record<'_>, output: &Output) {
+    let _ = output.record(record);
+}
