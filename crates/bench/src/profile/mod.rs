@@ -244,8 +244,9 @@ impl Profile {
 
     /// Returns true if a task has a cost for this function of a station, if only an input of 0.
     #[must_use]
-    pub fn charges(&self, function: Function) -> bool {
-        self.works.iter().any(|work| {
+    pub fn charges(&self, function: Function, medium: MediumKind) -> bool {
+        let on_medium = |work: &&Work| work.medium.is_none_or(|only| only == medium);
+        self.works.iter().filter(on_medium).any(|work| {
             let is_transport = work.sap.is_some();
             let is_checked = work.cost.checked_octet.is_some();
             let parts = work.cost.parts();

@@ -42,7 +42,8 @@ pub(super) fn check(scenario: &Scenario, document: &Placed<'_>, problems: &mut V
             let Some(station) = of_name.get(end.as_str()) else { continue };
             let Some(profile) = scenario.machine_of(station) else { continue };
             let left_out = functions.iter().filter(|function| {
-                !profile.charges(**function) && !scenario.free.contains(function)
+                !profile.charges(**function, scenario.medium.kind())
+                    && !scenario.free.contains(function)
             });
             uncharged.extend(left_out.map(|function| (station.profile.as_ref(), *function)));
         }

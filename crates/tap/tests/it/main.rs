@@ -133,8 +133,11 @@ fn rights(process: u32) -> String {
     lines.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ") + "\n").collect()
 }
 
-fn started(namespace: &str) -> Child {
-    let mut child = tap(namespace, &["--until-end-of-input"]).spawn().unwrap();
+/// Started by a program that ends it, and looks after its link.
+const LOOKED_AFTER: [&str; 1] = ["--until-end-of-input"];
+
+fn started(namespace: &str, options: &[&str]) -> Child {
+    let mut child = tap(namespace, options).spawn().unwrap();
     let mut first = BufReader::new(child.stdout.as_mut().unwrap());
     assert!(!first.fill_buf().unwrap().is_empty(), "it says nothing");
     child
@@ -145,7 +148,7 @@ fn while_it_listens_it_is_nobody_and_has_no_capability() {
     let Some(namespaces) = Namespaces::make() else { return };
     namespaces.up();
     // `ip netns exec` becomes the program, so that the process is one.
-    let mut child = started(&namespaces.names[1]);
+    let mut child = started(&namespaces.names[1], &LOOKED_AFTER);
     let rights = rights(child.id());
     drop(child.stdin.take());
     assert_eq!(child.wait().unwrap().code(), Some(0));
@@ -163,7 +166,7 @@ fn while_it_listens_it_is_nobody_and_has_no_capability() {
 fn a_reader_that_goes_away_ends_it_quietly() {
     let Some(namespaces) = Namespaces::make() else { return };
     namespaces.up();
-    let mut child = started(&namespaces.names[1]);
+    let mut child = started(&namespaces.names[1], &LOOKED_AFTER);
     drop(child.stdout.take());
     // Counts are written every second, and find nobody.
     assert_eq!(child.wait().unwrap().code(), Some(0));
@@ -173,11 +176,24 @@ fn a_reader_that_goes_away_ends_it_quietly() {
 fn an_interface_that_goes_down_ends_it_and_is_named() {
     let Some(namespaces) = Namespaces::make() else { return };
     namespaces.up();
-    let child = started(&namespaces.names[0]);
+    let child = started(&namespaces.names[0], &[]);
     namespaces.down();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(stderr(&output), "tidewire-tap: cannot listen: interface wire0 is down\n");
+}
+
+#[test]
+fn one_that_is_looked_after_outlasts_its_link() {
+    let Some(namespaces) = Namespaces::make() else { return };
+    namespaces.up();
+    let mut child = started(&namespaces.names[0], &LOOKED_AFTER);
+    namespaces.down();
+    namespaces.up();
+    // It ends when its input does, and not before.
+    assert!(child.try_wait().unwrap().is_none());
+    drop(child.stdin.take());
+    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(0));
 }
 
 #[test]

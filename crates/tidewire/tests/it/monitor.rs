@@ -170,10 +170,10 @@ fn without_a_terminal_it_says_what_goes_without() {
 fn options_that_make_no_sense_say_so() {
     check_refused(&["--sample", "15 ms"], "--sample \"15 ms\": from 10 ms to 60 s");
     check_refused(&["--sample", "61 s"], "from 10 ms to 60 s");
-    check_refused(&["--packets-scale", "0"], "--packets-scale 0: more than nothing");
+    check_refused(&["--packets-scale", "5"], "--packets-scale: no effect on lines");
     check_refused(&["--speed", "0"], "--speed \"0\": expected from 0.001");
     check_refused(&["--speed", "NaN"], "--speed \"NaN\"");
-    check_refused(&["--keys", "quit=space"], "the key space would both quit and pause");
+    check_refused(&["--keys", "quit=x"], "--keys: no effect on lines");
     check_refused(&["--from-station", "nobody"], "not an address");
     check_refused(&["--measure", "1 s"], "--measure");
     let output = run(&["watch", "-i", "lo", "--packets-scale", "5"]);

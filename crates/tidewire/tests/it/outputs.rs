@@ -60,7 +60,9 @@ fn watch_refuses_to_write_what_it_reads() {
 #[test]
 fn predict_and_measure_refuse_to_write_their_scenario() {
     check(&["predict", "mine.toml", "--no-save", "--capture", "mine.toml"]);
-    check(&["measure", "mine.toml", "--no-save", "--capture", "mine.toml"]);
+    let peer = ["--to", "02:00:00:00:00:01", "-i", "lo"];
+    let capture = ["measure", "mine.toml", "--no-save", "--capture", "mine.toml"];
+    check(&[&capture[..], &peer].concat());
 }
 
 #[test]

@@ -55,7 +55,7 @@ fn meter_and_show_print_what_watch_prints() {
     let mut compared = 0;
     for path in captures() {
         let name = path.to_str().unwrap();
-        let watched = run(&["watch", "-r", name, "--plain"]);
+        let watched = run(&["watch", "-r", name]);
         let metered = fed(&["meter"], fs::read(&path).unwrap());
         let shown = fed(&["show", "--plain"], metered.stdout.clone());
         // But for the commands of findings, which name what was read.
