@@ -133,17 +133,19 @@ impl Scene {
 
 /// The series as they are drawn; one that lies under another says so.
 fn layers(figure: &Figure, y: &Range) -> Vec<Layer> {
-    let mut layers: Vec<Layer> = figure.series.iter().map(|series| Layer::of(series, y)).collect();
-    for place in 0..figure.series.len() {
-        let over = figure.series.get(place + 1..).unwrap_or_default();
-        if let Some(over) = over.iter().find(|over| lies_under(&figure.series[place], over, y)) {
-            layers[place].name = format!("{}, under {}", layers[place].name, over.name);
+    let all = &figure.series;
+    let layer = |(place, series): (usize, &super::Series)| {
+        let mut layer = Layer::of(series, y);
+        let above = all.get(place + 1..).unwrap_or_default();
+        if let Some(over) = above.iter().find(|over| lies_under(series, over, y)) {
+            layer.name = format!("{}, under {}", series.name, over.name);
         }
-    }
-    layers
+        layer
+    };
+    all.iter().enumerate().map(layer).collect()
 }
 
-/// Whether every point of a series has one of another over it.
+/// Returns true if every point of a series has one of another over it.
 fn lies_under(one: &super::Series, over: &super::Series, y: &Range) -> bool {
     let near = |value: f64, other: f64| match y.scale {
         Scale::Linear => (value - other).abs() <= (y.high - y.low) * ONE_CURVE,

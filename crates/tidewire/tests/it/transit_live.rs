@@ -44,6 +44,7 @@ fn transit(records: &[Value]) -> Value {
 
 /// Records up to that of an interval which began after now and in which no TPDU passed either tap. Until then a
 /// TPDU may be between the taps, where an interrupt would leave it alone at the first of them.
+#[expect(clippy::disallowed_methods, reason = "records have the time of day")]
 fn until_quiet(lines: &mut impl Iterator<Item = io::Result<String>>) -> Vec<Value> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos();
     let mut records = Vec::new();
