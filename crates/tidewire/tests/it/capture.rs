@@ -1,7 +1,7 @@
 //! `capture` writes what passes, headers only, and what it leaves behind can be read to its end.
 
 use crate::watch::{capture as pcap, data, may_listen, shared};
-use crate::{check_code, command, interrupt, records, run_in, stderr, stdout};
+use crate::{check_code, command, interrupt, program, records, run_in, stderr, stdout};
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -343,9 +343,9 @@ fn the_helper_hears_the_same_and_is_told_when_to_end() {
 
 #[test]
 fn where_this_program_may_not_listen_the_helper_does_and_that_is_said() {
-    let program = Path::new(env!("CARGO_BIN_EXE_tidewire"));
-    if !program.with_file_name("tidewire-tap").exists() || !may_listen() {
-        println!("skipped: no tidewire-tap beside tidewire, or no CAP_NET_RAW to give it");
+    let built = Path::new(env!("CARGO_BIN_EXE_tidewire"));
+    if !built.with_file_name("tidewire-tap").exists() || !may_listen() {
+        println!("skipped: no tidewire-tap next to tidewire, or no CAP_NET_RAW to give it");
         return;
     }
     // Copies that anybody may run: the one with no right, the other with root's.
@@ -353,11 +353,11 @@ fn where_this_program_may_not_listen_the_helper_does_and_that_is_said() {
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
     for (name, mode) in [("tidewire", 0o755), ("tidewire-tap", 0o4755)] {
         let copy = folder.path().join(name);
-        fs::copy(program.with_file_name(name), &copy).unwrap();
+        fs::copy(built.with_file_name(name), &copy).unwrap();
         fs::set_permissions(&copy, fs::Permissions::from_mode(mode)).unwrap();
     }
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let mut child = Command::new("setpriv")
+    let mut child = program("setpriv")
         .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
         .arg(folder.path().join("tidewire"))
         .args(["watch", "-i", "lo", "--json", "--filter", &format!("port {port}")])

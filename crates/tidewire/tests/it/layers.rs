@@ -1,7 +1,7 @@
 //! `measure layers` from the command line: on the in-process LAN, and over veth in a network namespace
 //! that the test makes itself. What is counted and said, never how long it took.
 
-use crate::{check_code, records, run, run_in, stderr, stdout};
+use crate::{check_code, program, records, run, run_in, stderr, stdout};
 use serde_json::Value;
 use std::fs;
 use std::process::{Command, Output, Stdio};
@@ -157,7 +157,7 @@ fn every_layer_is_measured_over_veth() {
         assert!(ip(&["-n", name, "link", "set", interface, "addrgenmode", "none"]));
         assert!(ip(&["-n", name, "link", "set", interface, "up"]));
     }
-    let mut command = Command::new("ip");
+    let mut command = program("ip");
     command.args(["netns", "exec", name, env!("CARGO_BIN_EXE_tidewire")]).args(FEW);
     command.args(["-i", "w0", "--peer-interface", "w1", "--sizes", "64,700,1495"]);
     let output = command.stdin(Stdio::null()).output().unwrap();

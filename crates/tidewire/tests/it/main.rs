@@ -46,13 +46,27 @@ mod watch;
 mod watch_require;
 mod wires;
 
+use signal_hook::consts::SIGINT;
 use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Once};
+
+/// A program that heeds interrupts. A shell without job control starts what runs in the background with
+/// SIGINT ignored, and programs keep that; a signal that has a handler is not ignored past exec(2).
+fn program(name: impl AsRef<OsStr>) -> Command {
+    static HEEDED: Once = Once::new();
+    HEEDED.call_once(|| {
+        let always = Arc::new(AtomicBool::new(true));
+        signal_hook::flag::register_conditional_default(SIGINT, always).unwrap();
+    });
+    Command::new(name)
+}
 
 /// The command with nothing from the surroundings of the test that could change what it prints.
 fn command<S: AsRef<OsStr>>(arguments: &[S]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tidewire"));
+    let mut command = program(env!("CARGO_BIN_EXE_tidewire"));
     command.args(arguments).stdin(Stdio::null());
     for variable in ["COLUMNS", "LINES", "CLICOLOR_FORCE", "RUST_BACKTRACE"] {
         command.env_remove(variable);

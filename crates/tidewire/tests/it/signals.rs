@@ -1,7 +1,7 @@
 //! Signals: which are obeyed, which stay ignored, and what a limit of file sizes comes to.
 
 use crate::export::CELL;
-use crate::{check_code, command, interrupt, run, stderr};
+use crate::{check_code, command, interrupt, program, run, stderr};
 use std::io::{BufRead as _, BufReader};
 use std::net::UdpSocket;
 use std::os::unix::process::ExitStatusExt as _;
@@ -18,7 +18,7 @@ fn free_address() -> String {
 #[test]
 fn a_hangup_that_was_ignored_from_the_start_stays_ignored() {
     let (there, here) = (free_address(), free_address());
-    let mut nohup = Command::new("nohup");
+    let mut nohup = program("nohup");
     nohup.arg(env!("CARGO_BIN_EXE_tidewire")).args(["serve", "--json", "--udp", &there]);
     let piped = nohup.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = piped.spawn().unwrap();
@@ -104,7 +104,7 @@ fn ends(child: &mut Child) -> bool {
 fn a_limit_of_file_sizes_is_an_error_and_not_the_end_of_the_process() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("large.pcapng").display().to_string();
-    let mut limited = Command::new("prlimit");
+    let mut limited = program("prlimit");
     limited.args(["--fsize=4096", env!("CARGO_BIN_EXE_tidewire")]);
     let output = limited
         .args(["predict", "status-short", "--no-save", "--capture", &path])

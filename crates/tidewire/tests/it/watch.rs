@@ -1,11 +1,11 @@
 //! `watch` meters files, pipes and live ports, tells every interval, and always tells the end.
 
-use crate::{check_code, command, interrupt, records, run, run_in, stderr, stdout};
+use crate::{check_code, command, interrupt, program, records, run, run_in, stderr, stdout};
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Output, Stdio};
 use wire::dissect::Link;
 use wire::time::Instant;
 
@@ -331,7 +331,7 @@ fn spawn_sender(socket: UdpSocket, to: std::net::SocketAddr) -> std::sync::mpsc:
 fn a_missing_permission_ends_with_5_and_says_how_to_get_it_or_do_without() {
     let arguments = ["watch", "-i", "lo", "-t", "1 s"];
     let output = if may_listen() {
-        let without = Command::new("setpriv")
+        let without = program("setpriv")
             .args(["--bounding-set=-net_raw", "--inh-caps=-net_raw"])
             .arg(env!("CARGO_BIN_EXE_tidewire"))
             .args(arguments)

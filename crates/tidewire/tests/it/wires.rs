@@ -1,7 +1,7 @@
 //! `measure` against `serve`: over UDP on loopback, and over veth between two network namespaces that the
 //! test makes itself, with and without loss. What receiver, meter and tshark count must be the same.
 
-use crate::{check_code, command, records, run, stdout};
+use crate::{check_code, command, program, records, run, stdout};
 use live::port::{AfPacket, AfPacketParams, Stamp, Wait};
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader};
@@ -65,7 +65,7 @@ impl Namespaces {
 
     /// The command, inside one of them.
     pub(crate) fn command(&self, which: usize, arguments: &[&str]) -> Command {
-        let mut command = Command::new("ip");
+        let mut command = program("ip");
         command.args(["netns", "exec", &self.names[which], env!("CARGO_BIN_EXE_tidewire")]);
         command.args(arguments).stdin(Stdio::null());
         command
