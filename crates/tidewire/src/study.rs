@@ -62,7 +62,7 @@ pub(crate) fn choose(
             let text = interrupt::read_to_string(path).map_err(|error| missing(which, &error))?;
             let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-            (stem, which.to_owned(), text, Files::Beside(folder))
+            (stem, which.to_owned(), text, Files::In(folder))
         }
     };
     let files = if let Purpose::Resume(copies) = purpose { copies } else { &files };

@@ -35,7 +35,7 @@ pub enum Files {
     #[default]
     None,
     /// At paths relative to this folder, that of the scenario.
-    Beside(PathBuf),
+    In(PathBuf),
     /// Copies of them, by the names that the scenario has for them.
     Copies(BTreeMap<String, PathBuf>),
 }
@@ -48,7 +48,7 @@ impl Files {
     pub fn read(&self, name: &str) -> Result<ProfileFile, Unreadable> {
         let path = match self {
             Self::None => return Err(Unreadable::NoFolder),
-            Self::Beside(folder) => folder.join(name),
+            Self::In(folder) => folder.join(name),
             Self::Copies(copies) => copies.get(name).cloned().ok_or(Unreadable::NoCopy)?,
         };
         read_file(name, &path)

@@ -77,7 +77,7 @@ pub(super) fn peer(port: &PortOptions, to: Option<Mac>) -> Result<Option<Mac>, F
     let peer = to.or_else(|| port.udp_peer.map(udp_station));
     let is_open = port.interface.is_some() || port.xdp.is_some() || port.udp.is_some();
     match peer {
-        None if is_open => Err(Failure::usage("a port, and nobody to measure against")
+        None if is_open => Err(Failure::usage("--to is missing: name the peer to measure against")
             .with_fix("--to MAC, as `tidewire serve` prints it; with --udp also --udp-peer")),
         None => Ok(None),
         Some(_) if !is_open => {

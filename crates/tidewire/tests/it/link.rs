@@ -42,7 +42,7 @@ fn has_helper() -> bool {
     let is_there =
         Path::new(env!("CARGO_BIN_EXE_tidewire")).with_file_name("tidewire-tap").exists();
     if !is_there {
-        println!("skipped: tidewire-tap is not beside tidewire; build the workspace");
+        println!("skipped: tidewire-tap is not next to tidewire; build the workspace");
     }
     is_there
 }

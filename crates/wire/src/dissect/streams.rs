@@ -112,7 +112,7 @@ enum Place {
     Number { left: usize },
     /// The first octet of the user data of a DT of class 0 that ends its TSDU.
     User { left: usize },
-    /// An octet of the header of an S7 PDU, of which so many octets are `header` yet.
+    /// An octet of the header of an S7 PDU, with `header` of its octets read so far.
     S7 { header: usize, left: usize },
     /// User data.
     Data { left: usize },

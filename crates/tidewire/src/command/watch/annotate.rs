@@ -1,4 +1,4 @@
-//! A capture with what the meter saw beside each frame, as comments that Wireshark shows.
+//! A capture with what the meter saw at each frame, as comments that Wireshark shows.
 
 use super::remarks;
 use crate::command::capture::comment;

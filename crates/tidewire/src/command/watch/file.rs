@@ -60,7 +60,7 @@ impl<'a> Captures<'a> {
 pub(crate) fn meter(
     captures: Captures<'_>,
     recorder: &mut Recorder,
-    (beside, teller): (&mut Frames, &mut Teller<'_>),
+    (frames, teller): (&mut Frames, &mut Teller<'_>),
     output: &Output,
 ) -> anyhow::Result<Heard> {
     let (mut failure, mut before) = (None, Statistics::default());
@@ -74,10 +74,10 @@ pub(crate) fn meter(
                 if !capture.is_packed() {
                     patience.store(nanos(LOOK_UP), Ordering::Relaxed);
                 }
-                beside.begin_capture();
+                frames.begin_capture();
                 let passing = Passing { capture: &mut capture, path, before };
-                let found = passing.pass(recorder, (beside, teller))?;
-                beside.count(capture.interfaces());
+                let found = passing.pass(recorder, (frames, teller))?;
+                frames.count(capture.interfaces());
                 remark_on_links(&capture, &name(path), output);
                 before = counted(&before, &capture);
                 found
@@ -87,7 +87,7 @@ pub(crate) fn meter(
         failure = failure.or(found);
     }
     recorder.note_collected(before);
-    recorder.note_left_out(beside.left_out());
+    recorder.note_left_out(frames.left_out());
     if let Some(dropped @ 1..) = before.dropped() {
         output.remark(format_args!(
             "warning: {dropped} frames were dropped when this was captured: the measures are not \
@@ -118,20 +118,20 @@ impl Passing<'_> {
     fn pass(
         self,
         recorder: &mut Recorder,
-        (beside, teller): (&mut Frames, &mut Teller<'_>),
+        (frames, teller): (&mut Frames, &mut Teller<'_>),
     ) -> anyhow::Result<Option<Failure>> {
         let Self { capture, path, before } = self;
-        let has_nothing_else = beside.is_nothing() && teller.has_nothing_else();
+        let has_nothing_else = frames.is_nothing() && teller.has_nothing_else();
         let (mut counts_at, mut has_begun) = (Instant::ZERO, false);
         // What somebody else writes ends by itself, or soon after an interrupt.
         let is_stream = is_stream(path);
         while (is_stream || !interrupt::requested()) && !recorder.is_done() {
             let passed = if !has_begun {
-                first(capture, recorder, (beside, teller))?
+                first(capture, recorder, (frames, teller))?
             } else if has_nothing_else {
                 hurry(capture, recorder, counts_at)
             } else {
-                one(capture, recorder, (beside, teller))?
+                one(capture, recorder, (frames, teller))?
             };
             match passed {
                 Ok(Some(at)) => {
@@ -185,7 +185,7 @@ fn hurry(
 fn first(
     capture: &mut Capture,
     recorder: &mut Recorder,
-    (beside, teller): (&mut Frames, &mut Teller<'_>),
+    (frames, teller): (&mut Frames, &mut Teller<'_>),
 ) -> io::Result<Result<Option<Instant>, CaptureError>> {
     let Frame { at, link, octets, original_octets, interface } = match capture.next() {
         Ok(Some(frame)) => frame,
@@ -195,13 +195,13 @@ fn first(
     let octets = &octets.to_vec();
     recorder.expect(content(capture));
     teller.wait(at, recorder)?;
-    if beside.is_nothing() {
+    if frames.is_nothing() {
         recorder.observe(at, link, octets, original_octets);
     } else {
-        if beside.lacks(interface) {
-            beside.describe(capture.interfaces());
+        if frames.lacks(interface) {
+            frames.describe(capture.interfaces());
         }
-        beside.observe(recorder, &Frame { at, link, octets, original_octets, interface });
+        frames.observe(recorder, &Frame { at, link, octets, original_octets, interface });
     }
     Ok(Ok(Some(at)))
 }
@@ -216,11 +216,11 @@ fn content(capture: &Capture) -> Content {
     }
 }
 
-/// Gives the meter one frame, when it is due, and whoever wants it beside; its time, if there was one.
+/// Gives the meter one frame, when it is due, and everything else that wants it; its time, if there was one.
 fn one(
     capture: &mut Capture,
     recorder: &mut Recorder,
-    (beside, teller): (&mut Frames, &mut Teller<'_>),
+    (frames, teller): (&mut Frames, &mut Teller<'_>),
 ) -> io::Result<Result<Option<Instant>, CaptureError>> {
     let frame = match capture.next() {
         Ok(Some(frame)) => frame,
@@ -229,14 +229,14 @@ fn one(
     };
     let Frame { at, link, octets, original_octets, interface } = frame;
     teller.wait(at, recorder)?;
-    if beside.is_nothing() {
+    if frames.is_nothing() {
         recorder.observe(at, link, octets, original_octets);
-    } else if beside.lacks(interface) {
+    } else if frames.lacks(interface) {
         let octets = &octets.to_vec();
-        beside.describe(capture.interfaces());
-        beside.observe(recorder, &Frame { at, link, octets, original_octets, interface });
+        frames.describe(capture.interfaces());
+        frames.observe(recorder, &Frame { at, link, octets, original_octets, interface });
     } else {
-        beside.observe(recorder, &frame);
+        frames.observe(recorder, &frame);
     }
     Ok(Ok(Some(at)))
 }

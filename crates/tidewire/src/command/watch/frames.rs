@@ -1,4 +1,4 @@
-//! Frames on their way to the meter, and what is done with each beside.
+//! Frames on their way to the meter, and what else is done with each.
 
 use super::annotate::{Annotated, Cut, Frame, Wanted};
 use super::events::Events;
@@ -12,7 +12,7 @@ use meter::Remarks;
 use wire::capture::Interface;
 use wire::filter::Filter;
 
-/// What is done with frames beside metering them.
+/// What is done with frames besides metering them.
 #[derive(Default)]
 pub(in crate::command) struct Frames {
     /// Which are wanted; all of them without a filter.
@@ -46,7 +46,7 @@ impl Frames {
         Ok(Self { names, annotated, events, ..wanting })
     }
 
-    /// Nothing beside, and only frames that pass.
+    /// Nothing else, and only frames that pass.
     pub(super) fn wanting(filter: Option<Filter>) -> Self {
         Self { filter, ..Self::default() }
     }
@@ -56,7 +56,7 @@ impl Frames {
         self.filter.clone().unwrap_or_else(Filter::all)
     }
 
-    /// Whether the meter is given every frame as it is, and nothing is done beside.
+    /// Whether the meter is given every frame as it is, and nothing else is done.
     #[inline]
     pub(super) const fn is_nothing(&self) -> bool {
         let Self { filter, names, annotated, events, .. } = self;
@@ -87,7 +87,7 @@ impl Frames {
         }
     }
 
-    /// Whether frames are written, so that what was counted belongs beside them.
+    /// Whether frames are written, so that what was counted belongs with them.
     pub(super) const fn are_kept(&self) -> bool {
         self.annotated.is_some()
     }

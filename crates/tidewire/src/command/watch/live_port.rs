@@ -32,12 +32,12 @@ pub(super) fn meter(
     port: &Port,
     listen: Option<Span>,
     recorder: &mut Recorder,
-    (beside, teller): (&mut Frames, &mut Teller<'_>),
+    (frames, teller): (&mut Frames, &mut Teller<'_>),
     output: &Output,
 ) -> anyhow::Result<Heard> {
     let mut heard = Heard { failure: None, is_cut: true };
-    recorder.note_left_out(beside.left_out());
-    let mut listener = match open(port, beside.wanted()) {
+    recorder.note_left_out(frames.left_out());
+    let mut listener = match open(port, frames.wanted()) {
         Ok(listener) => listener,
         Err(failure) => {
             heard.failure = Some(failure);
@@ -50,7 +50,7 @@ pub(super) fn meter(
     let day = Correlation::read();
     let end = listen.map(|Span(listen)| clock::now() + listen);
     let mut is_over = false;
-    beside.describe(&[listener.described(interface)]);
+    frames.describe(&[listener.described(interface)]);
     let mut counts_at = clock::now() + COUNTS_EVERY;
     loop {
         let now = clock::now();
@@ -63,12 +63,12 @@ pub(super) fn meter(
         match listener.receive(until) {
             Ok(Some(Record { at, link, octets, original_octets, interface })) => {
                 let frame = Frame { at, link, octets, original_octets, interface };
-                beside.observe(recorder, &frame);
+                frames.observe(recorder, &frame);
             }
             Ok(None) if is_over => break,
             Ok(None) => {
                 recorder.advance(day.to_wall(clock::now()).saturating_sub(LAG));
-                beside.flush();
+                frames.flush();
             }
             Err(failure) => {
                 heard.failure = Some(failure);
@@ -78,20 +78,23 @@ pub(super) fn meter(
         if recorder.is_due(day.to_wall(clock::now())) {
             recorder.note_collected(listener.statistics());
         }
-        if beside.are_kept() && now >= counts_at {
+        if frames.are_kept() && now >= counts_at {
             counts_at = now + COUNTS_EVERY;
-            beside.count(&[listener.described(interface)]);
+            frames.count(&[listener.described(interface)]);
         }
         teller.tell(recorder)?;
-        let frames = recorder.frames();
-        teller.publish(recorder, || Health { frames, dropped_by_kernel: listener.dropped() });
+        let metered = recorder.frames();
+        teller.publish(recorder, || Health {
+            frames: metered,
+            dropped_by_kernel: listener.dropped(),
+        });
     }
     if heard.failure.is_none() {
         recorder.advance(day.to_wall(clock::now()));
         teller.tell(recorder)?;
     }
-    beside.count(&[listener.described(interface)]);
-    recorder.note_left_out(beside.left_out());
+    frames.count(&[listener.described(interface)]);
+    recorder.note_left_out(frames.left_out());
     recorder.note_collected(listener.statistics());
     if let Some(dropped @ 1..) = recorder.collected().dropped() {
         output.remark(format_args!(
