@@ -42,19 +42,26 @@ pub enum Unit {
 }
 
 /// Every quantity, in the order of tables.
-pub const QUANTITIES: [Quantity; 16] = [
+pub const QUANTITIES: [Quantity; 19] = [
     Quantity { name: "delay.mean", unit: Unit::Nanoseconds, of: |flow| flow.delay.mean_ns },
     Quantity {
         name: "delay.sd",
         unit: Unit::Nanoseconds,
         of: |flow| flow.delay.standard_deviation_ns,
     },
+    Quantity { name: "delay.min", unit: Unit::Nanoseconds, of: |f| whole(f.delay.min_ns) },
     Quantity { name: "delay.p50", unit: Unit::Nanoseconds, of: |f| far(&f.delay, 0.5) },
     Quantity { name: "delay.p90", unit: Unit::Nanoseconds, of: |f| far(&f.delay, 0.9) },
     Quantity { name: "delay.p99", unit: Unit::Nanoseconds, of: |f| far(&f.delay, 0.99) },
     Quantity { name: "delay.p99.9", unit: Unit::Nanoseconds, of: |f| far(&f.delay, 0.999) },
     Quantity { name: "delay.max", unit: Unit::Nanoseconds, of: |f| whole(f.delay.max_ns) },
     Quantity { name: "response.mean", unit: Unit::Nanoseconds, of: |f| f.response.mean_ns },
+    Quantity {
+        name: "response.sd",
+        unit: Unit::Nanoseconds,
+        of: |flow| flow.response.standard_deviation_ns,
+    },
+    Quantity { name: "response.min", unit: Unit::Nanoseconds, of: |f| whole(f.response.min_ns) },
     Quantity { name: "response.p50", unit: Unit::Nanoseconds, of: |f| far(&f.response, 0.5) },
     Quantity { name: "response.p90", unit: Unit::Nanoseconds, of: |f| far(&f.response, 0.9) },
     Quantity { name: "response.p99", unit: Unit::Nanoseconds, of: |f| far(&f.response, 0.99) },
@@ -126,6 +133,9 @@ pub struct PointReport {
 pub struct FlowReport {
     /// Its name.
     pub name: String,
+    /// The group of flows that it is one of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
     /// The quantities that could be found, in the order of [`QUANTITIES`].
     pub quantities: Vec<Found>,
     /// Of a single replication: its mean delay, or response, with an interval from within the run.
@@ -252,10 +262,40 @@ pub struct Probability {
     pub events: u64,
     /// How often it could have.
     pub trials: u64,
-    /// The lower end of its interval (Clopper and Pearson); 0 where the runs are copies of one.
+    /// The lower end of its interval, as [`share_interval`] has it; 0 where the runs are copies of one.
     pub low: f64,
     /// The upper end; above zero even where nothing happened, and 1 where the runs are copies of one.
     pub high: f64,
+}
+
+/// How sure an interval is, and of how much more than was seen.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Confidence {
+    /// Its confidence: 0.95.
+    pub level: f64,
+    /// How many times as many runs as were made; 1 for those that were made.
+    pub times: f64,
+}
+
+/// The interval of a share of messages: that of Clopper and Pearson for all messages together, widened
+/// to Student's over runs where messages of one run share their fate. `over_runs` is the share of each run.
+#[must_use]
+pub fn share_interval(
+    events: u64,
+    trials: u64,
+    over_runs: Option<&Found>,
+    Confidence { level, times }: Confidence,
+) -> (f64, f64) {
+    let exact = proportion(events, trials, level).interval;
+    let over_runs = over_runs.and_then(|found| interval::mean(&found.values, level));
+    match over_runs.filter(|_| events > 0) {
+        Some(estimate) => {
+            let half_width = estimate.half_width / times.sqrt();
+            let low = exact.low.min(estimate.mean - half_width).max(0.0);
+            (low, exact.high.max(estimate.mean + half_width).min(1.0))
+        }
+        None => (exact.low, exact.high),
+    }
 }
 
 /// Reports what samples show, at this confidence.
@@ -331,10 +371,29 @@ fn seeds(samples: &[&Sample]) -> Vec<u64> {
 }
 
 impl Report {
-    /// With what theory says of the flows of each point beside what was found.
+    /// With the group of each flow that is one of a group.
     #[must_use]
-    pub fn with_bounds(mut self, points: &[Point]) -> Self {
+    pub fn with_groups(mut self, points: &[Point]) -> Self {
         for found in &mut self.points {
+            let Some(point) = points.get(found.point) else { continue };
+            let grouped = point
+                .scenario
+                .flows
+                .iter()
+                .filter_map(|flow| Some((flow.name.as_str(), flow.group.as_ref()?)));
+            let groups: BTreeMap<&str, &String> = grouped.collect();
+            for flow in &mut found.flows {
+                flow.group = groups.get(flow.name.as_str()).map(|group| (*group).clone());
+            }
+        }
+        self
+    }
+
+    /// With what theory says of the flows of each point, and with their groups.
+    #[must_use]
+    pub fn with_bounds(self, points: &[Point]) -> Self {
+        let mut this = self.with_groups(points);
+        for found in &mut this.points {
             let Some(point) = points.get(found.point) else { continue };
             let bounds = bounds(&point.scenario);
             for (flow, asked) in point.scenario.flows.iter().zip(bounds) {
@@ -350,27 +409,31 @@ impl Report {
             let is_any = found.flows.iter().any(|flow| flow.bound_ns.is_some());
             found.assumptions = assumptions(&point.scenario.medium).filter(|_| is_any);
         }
-        self
+        this
     }
 }
 
 fn flow_report(name: &str, flows: &[FlowSample], level: f64) -> FlowReport {
     let sum = |of: fn(&FlowSample) -> u64| flows.iter().map(of).sum::<u64>();
-    let probability = |events, trials| {
-        let found = proportion(events, trials, level).interval;
-        Probability { events, trials, low: found.low, high: found.high }
+    let quantities: Vec<Found> =
+        QUANTITIES.iter().filter_map(|quantity| found(quantity, flows, level)).collect();
+    let probability = |name: &str, events, trials| {
+        let over_runs = quantities.iter().find(|found| found.name == name);
+        let (low, high) =
+            share_interval(events, trials, over_runs, Confidence { level, times: 1.0 });
+        Probability { events, trials, low, high }
     };
     let missed = flows.iter().filter_map(|flow| flow.missed).reduce(|a, b| a + b);
+    let missed = missed.map(|missed| probability("missed", missed, sum(FlowSample::judged)));
+    let lost = probability("lost", sum(|flow| flow.lost), sum(|flow| flow.sent));
     let mut ends = BTreeMap::new();
     for end in flows.iter().filter_map(|flow| flow.end.as_ref()) {
         *ends.entry(end.reason.clone()).or_insert(0) += 1;
     }
     FlowReport {
         name: name.to_owned(),
-        quantities: QUANTITIES
-            .iter()
-            .filter_map(|quantity| found(quantity, flows, level))
-            .collect(),
+        group: None,
+        quantities,
         within: single(flows).and_then(|flow| flow.within),
         delay_pooled: pooled(flows.iter().map(|flow| &flow.delay), level),
         response_pooled: pooled(flows.iter().map(|flow| &flow.response), level),
@@ -379,8 +442,8 @@ fn flow_report(name: &str, flows: &[FlowSample], level: f64) -> FlowReport {
         bound_ns: None,
         no_bound: None,
         longest_ns: flows.iter().filter_map(|it| it.response.max_ns.or(it.delay.max_ns)).max(),
-        missed: missed.map(|missed| probability(missed, sum(FlowSample::judged))),
-        lost: probability(sum(|flow| flow.lost), sum(|flow| flow.sent)),
+        missed,
+        lost,
         sent: sum(|flow| flow.sent),
         not_taken: sum(|flow| flow.not_taken),
         not_offered: sum(|flow| flow.not_offered),

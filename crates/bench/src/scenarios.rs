@@ -18,7 +18,7 @@ impl BuiltIn {
 }
 
 /// All of them, in the order in which they are shown.
-pub const ALL: [BuiltIn; 13] = [
+pub const ALL: [BuiltIn; 14] = [
     BuiltIn { name: "status-csma", text: include_str!("../../../scenarios/status-csma.toml") },
     BuiltIn { name: "status-short", text: include_str!("../../../scenarios/status-short.toml") },
     BuiltIn { name: "ring", text: include_str!("../../../scenarios/ring.toml") },
@@ -34,6 +34,7 @@ pub const ALL: [BuiltIn; 13] = [
     },
     BuiltIn { name: "control-loop", text: include_str!("../../../scenarios/control-loop.toml") },
     BuiltIn { name: "substation", text: include_str!("../../../scenarios/substation.toml") },
+    BuiltIn { name: "ieds", text: include_str!("../../../scenarios/ieds.toml") },
     BuiltIn { name: "plc-ring", text: include_str!("../../../scenarios/plc-ring.toml") },
     BuiltIn {
         name: "forty-stations",

@@ -7,10 +7,10 @@
 //! with the interval of its order statistics. That no message ever takes longer than a limit, runs alone can only refute; the
 //! bound of theory can show it.
 
-use crate::analysis::{FlowReport, PointReport, Probability, Report};
-use crate::scenario::{Point, Requirement, Subject};
+use crate::analysis::{Confidence, FlowReport, PointReport, Probability, Report, share_interval};
+use crate::scenario::{Point, Requirement, Subject, means};
 use serde::Serialize;
-use stats::interval::{Interval, mean, proportion};
+use stats::interval::{Interval, mean};
 
 /// The most further runs that are worth naming.
 const MOST_RUNS: u64 = 1_000_000;
@@ -80,7 +80,10 @@ pub fn judge(report: &Report, points: &[Point]) -> Vec<Judged> {
         let Some(point) = points.get(found.point) else { continue };
         for requirement in &point.scenario.require {
             let of = |flow: &&FlowReport| {
-                requirement.flow.as_ref().is_none_or(|name| *name == flow.name)
+                requirement
+                    .flow
+                    .as_ref()
+                    .is_none_or(|name| means(name, &flow.name, flow.group.as_deref()))
             };
             for flow in found.flows.iter().filter(of) {
                 judged.extend(judge_flow(requirement, flow, found, report.level));
@@ -259,7 +262,7 @@ struct ShareOf<'a> {
     point: &'a PointReport,
 }
 
-/// A share by the wider of two intervals.
+/// A share of all messages.
 fn share(
     judged: &mut Judged,
     requirement: &Requirement,
@@ -278,16 +281,7 @@ fn share(
     }
     let level = judged.level;
     let widened = |events: u64, trials: u64, times: f64| {
-        let exact = proportion(events, trials, level).interval;
-        let over_runs = flow.quantity(name).and_then(|found| mean(&found.values, level));
-        match over_runs.filter(|_| events > 0) {
-            Some(estimate) => {
-                let half_width = estimate.half_width / times.sqrt();
-                let low = exact.low.min(estimate.mean - half_width).max(0.0);
-                (low, exact.high.max(estimate.mean + half_width).min(1.0))
-            }
-            None => (exact.low, exact.high),
-        }
+        share_interval(events, trials, flow.quantity(name), Confidence { level, times })
     };
     decide(judged, requirement, widened(events, trials, 1.0));
     if judged.verdict != Verdict::Undecided {

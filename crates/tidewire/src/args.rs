@@ -5,10 +5,13 @@ pub(crate) mod capture;
 pub(crate) mod export;
 pub(crate) mod layers;
 pub(crate) mod measuring;
+pub(crate) mod predict;
 pub(crate) mod profiles;
 pub(crate) mod relay;
 pub(crate) mod rules;
 pub(crate) mod source;
+
+pub(crate) use predict::{Predict, PredictExperiment};
 
 use crate::exit::Failure;
 use clap::{
@@ -107,74 +110,6 @@ pub(crate) struct Demo {
     /// Write no run folder.
     #[arg(long, conflicts_with = "output")]
     pub(crate) no_save: bool,
-}
-
-/// `predict`
-#[derive(Args, Debug)]
-#[command(
-    subcommand_negates_reqs = true,
-    args_conflicts_with_subcommands = true,
-    disable_help_subcommand = true,
-    subcommand_help_heading = "Experiments",
-    after_help = "Examples:\n  tidewire predict status-csma                     a built-in scenario\n  tidewire predict my.toml -n 30 --seed 7           more runs, another seed\n  tidewire predict my.toml --capture first.pcapng   and the frames of the first run\n  tidewire predict t1s-zone --differences medium    what each medium makes better or worse\n  tidewire predict my.toml --require \"miss(status) < 1e-3\" --until-decided"
-)]
-pub(crate) struct Predict {
-    /// An experiment with a name of its own. (A scenario file of that name is written `./NAME`.)
-    #[command(subcommand)]
-    pub(crate) experiment: Option<PredictExperiment>,
-    /// A scenario file, or the name of a built-in one.
-    #[arg(required_unless_present = "resume")]
-    pub(crate) scenario: Option<String>,
-    #[command(flatten)]
-    pub(crate) run: RunOptions,
-    /// Go on with an interrupted run folder, as its command line says. No scenario is named: the folder
-    /// has it.
-    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["scenario", "seed", "runs", "capture",
-        "figure", "plot", "differences", "require", "until_decided", "precision", "at_most", "output",
-        "no_save", "print_scenario"])]
-    pub(crate) resume: Option<PathBuf>,
-    /// Also write the frames of the first run to this pcapng file.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) capture: Option<PathBuf>,
-    /// Draw what a sweep found into this folder: SVG, each with its numbers as CSV.
-    #[arg(long, value_name = "FOLDER")]
-    pub(crate) figure: Option<PathBuf>,
-    /// Also draw what a sweep found in plain characters.
-    #[arg(long)]
-    pub(crate) plot: bool,
-    /// Also hold each value of a key that varies against its first, run by run of one seed.
-    #[arg(long, value_name = "KEY")]
-    pub(crate) differences: Option<String>,
-    #[command(flatten)]
-    pub(crate) until: UntilOptions,
-}
-
-/// How many runs are enough, and for what.
-#[derive(Args, Debug)]
-#[command(
-    next_help_heading = "Requirements and precision",
-    group = ArgGroup::new("growing").args(["until_decided", "precision"]).multiple(true)
-)]
-pub(crate) struct UntilOptions {
-    /// What must hold, such as "miss(status) < 1e-3"; see tidewire help requirements.
-    #[arg(long, value_name = "REQUIREMENT")]
-    pub(crate) require: Vec<bench::scenario::Requirement>,
-    /// More runs until every requirement is decided.
-    #[arg(long)]
-    pub(crate) until_decided: bool,
-    /// More runs until each mean delay is known within this share of it, such as "5 %".
-    #[arg(long, value_name = "SHARE")]
-    pub(crate) precision: Option<String>,
-    /// The most runs of a point that --until-decided and --precision make.
-    #[arg(long, value_name = "N", default_value_t = 1_000, requires = "growing")]
-    pub(crate) at_most: u64,
-}
-
-/// What `predict` can do beside scenarios.
-#[derive(Subcommand, Debug)]
-pub(crate) enum PredictExperiment {
-    /// What each layer of a modelled station costs, against the size of the message.
-    Layers(layers::PredictLayers),
 }
 
 /// What `predict` and `measure` share.

@@ -88,8 +88,15 @@ pub(crate) fn mean(found: &Found) -> String {
     }
 }
 
-/// A number with half the width of its interval: `4.1 ± 0.2 ms`.
+/// A number with half the width of its interval, `4.1 ± 0.2 ms`; with both ends where the lower would
+/// be below zero, which no time, rate or share is: `83 us (0 to 249)`.
 pub(crate) fn estimate(unit: Unit, estimate: Estimate) -> String {
+    if estimate.half_width > estimate.mean {
+        let high = estimate.mean + estimate.half_width;
+        let shown = scale(unit, high);
+        let [mean, high] = [estimate.mean, high].map(|value| significant(value / shown.each, 3));
+        return format!("{} (0 to {high})", with_unit(&mean, shown.unit));
+    }
     let Scale { unit, each } = scale(unit, estimate.mean);
     let text = estimate.scaled(each.recip()).to_string();
     with_unit(text.split(" (").next().unwrap_or_default(), unit)

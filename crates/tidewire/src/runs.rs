@@ -3,6 +3,7 @@
 use crate::args::RunOptions;
 use crate::exit::Exit;
 use crate::output::Output;
+use crate::report::Limit;
 use crate::study::Chosen;
 use crate::{calendar, differences, host, report, verdicts};
 use anyhow::Context;
@@ -83,6 +84,8 @@ struct Record<'a> {
     report: &'a Report,
     #[serde(skip_serializing_if = "<[Judged]>::is_empty")]
     requirements: &'a [Judged],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    limits: Vec<Limit>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     profiles: BTreeMap<&'a str, &'a str>,
 }
@@ -147,14 +150,16 @@ impl<'a> Recording<'a> {
         let end = End { complete: error.is_none(), error };
         let path = finish(folder, &end)?;
         let bounded: &[Point] = if findings.is_predicted { findings.points } else { &[] };
-        let report = analyse(&samples, LEVEL).with_bounds(bounded);
+        let report = analyse(&samples, LEVEL).with_groups(findings.points).with_bounds(bounded);
         let profiles = findings.machines();
         let judged = findings.judged.unwrap_or_else(|| judge(&report, findings.points));
         let (folder, requirements) = (path.as_deref(), judged.as_slice());
+        let limits = report::limits(&report, &judged);
         output.record(&Record {
             folder,
             report: &report,
             requirements,
+            limits: limits.clone(),
             profiles: profiles.clone(),
         })?;
         if let Some(key) = findings.differences {
@@ -166,6 +171,7 @@ impl<'a> Recording<'a> {
             output.line(format_args!("  machine {}: {title}", Printable(name)))?;
         }
         verdicts::tell(&judged, &report, output)?;
+        report::tell_limits(&limits, output)?;
         if let Some(key) = findings.differences {
             differences::tell(&report, key, output)?;
         }

@@ -7,7 +7,7 @@ use crate::output::Output;
 use crate::output_file::{self, Inputs};
 use bench::folder;
 use bench::profile::Files;
-use bench::scenario::{self, MOST_REPLICATIONS, MOST_RUNS, Matters, Study, meant};
+use bench::scenario::{self, MOST_REPLICATIONS, MOST_RUNS, Matters, Setting, Study, meant};
 use bench::scenarios;
 use serde::Serialize;
 use serde_json::Value;
@@ -53,6 +53,20 @@ pub(crate) fn choose(
     run: &RunOptions,
     output: &Output,
 ) -> anyhow::Result<Chosen> {
+    choose_with(which, purpose, run, &[], output)
+}
+
+/// The same with some of its keys set by the command line.
+///
+/// # Errors
+/// Where there is no such scenario, or everything that is wrong with it and with what is set.
+pub(crate) fn choose_with(
+    which: &str,
+    purpose: &Purpose,
+    run: &RunOptions,
+    settings: &[Setting],
+    output: &Output,
+) -> anyhow::Result<Chosen> {
     let path = Path::new(which);
     let (name, file, text, files) = match scenarios::get(which) {
         Some(built_in) if !path.is_file() => {
@@ -66,7 +80,7 @@ pub(crate) fn choose(
         }
     };
     let files = if let Purpose::Resume(copies) = purpose { copies } else { &files };
-    let mut study = scenario::load_from(&text, &file, files).map_err(|error| {
+    let mut study = scenario::load_from(&text, &file, files, settings).map_err(|error| {
         Failure::scenario_is_wrong(format!("{file} cannot run:\n{error}"), error)
     })?;
     let is_simulated = *purpose != Purpose::Measure;

@@ -2,10 +2,12 @@
 
 use crate::figure::{Axis, Figure, Mark, Point, Series};
 use crate::quantity::{level, scale};
+use crate::report::{Summed, summed};
 use bench::analysis::{FlowReport, PointReport, Report, Unit};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Series that one figure can tell apart; with more, each flow has a figure of its own.
+/// Flows, each at each setting of what else varies, that one figure shows; with more, each flow has a
+/// figure of its own.
 const MOST_SERIES: usize = 6;
 
 /// A figure and the name of its file, without ending.
@@ -27,6 +29,8 @@ struct Kind {
     unit: Unit,
     about: &'static str,
     of: fn(&FlowReport) -> Option<Found>,
+    /// Whether deadlines and bounds are of the same kind, and are drawn as lines.
+    has_limits: bool,
 }
 
 const KINDS: [Kind; 3] = [
@@ -36,6 +40,7 @@ const KINDS: [Kind; 3] = [
         unit: Unit::Nanoseconds,
         about: "Means over runs",
         of: |flow| quantity(flow, ["response.mean", "delay.mean"]),
+        has_limits: false,
     },
     Kind {
         file: "max",
@@ -43,17 +48,19 @@ const KINDS: [Kind; 3] = [
         unit: Unit::Nanoseconds,
         about: "Means over runs of each run's longest",
         of: |flow| quantity(flow, ["response.max", "delay.max"]),
+        has_limits: true,
     },
     Kind {
         file: "miss",
         title: |_| "probability of a missed deadline".to_owned(),
         unit: Unit::Fraction,
-        about: "Shares of all messages, with intervals of Clopper and Pearson",
+        about: "Shares of all messages",
         of: |flow| {
             let missed = flow.missed.as_ref().filter(|missed| missed.trials > 0)?;
             let share = missed.events as f64 / missed.trials as f64;
             Some((share, Some((missed.low, missed.high)), missed.trials))
         },
+        has_limits: false,
     },
 ];
 
@@ -65,12 +72,13 @@ fn quantity(flow: &FlowReport, names: [&str; 2]) -> Option<Found> {
 }
 
 /// What runs to the right, and what tells series apart.
-struct Across {
-    axis: Axis,
+pub(crate) struct Across {
+    /// The key that runs to the right, and the unit of its values.
+    pub(crate) axis: Axis,
     /// By point: how far to the right, and what else was set there.
-    places: BTreeMap<usize, (f64, String)>,
+    pub(crate) places: BTreeMap<usize, (f64, String)>,
     /// What the numbers of points stand for, where nothing that varies is a number.
-    legend: Option<String>,
+    pub(crate) legend: Option<String>,
 }
 
 /// The figures of a sweep; none of a study with a single point.
@@ -81,9 +89,9 @@ pub(crate) fn figures(report: &Report, seed: u64) -> Vec<Drawn> {
     let across = across(&report.points);
     let others: BTreeSet<&String> = across.places.values().map(|(_, rest)| rest).collect();
     let mut names: Vec<&str> = Vec::new();
-    for flow in report.points.iter().flat_map(|point| &point.flows) {
-        if !names.contains(&flow.name.as_str()) {
-            names.push(&flow.name);
+    for flow in report.points.iter().flat_map(summed) {
+        if !names.contains(&flow.name) {
+            names.push(flow.name);
         }
     }
     let together = names.len() * others.len() <= MOST_SERIES;
@@ -107,36 +115,94 @@ pub(crate) fn figures(report: &Report, seed: u64) -> Vec<Drawn> {
     drawn
 }
 
-fn figure(report: &Report, seed: u64, kind: &Kind, across: &Across, flows: &[&str]) -> Figure {
-    let mut series: BTreeMap<(usize, &str), Vec<Point>> = BTreeMap::new();
-    let mut greatest = 0.0_f64;
-    for point in &report.points {
-        let Some((x, rest)) = across.places.get(&point.point) else { continue };
-        for (number, name) in flows.iter().enumerate() {
-            let flow = point.flows.iter().find(|flow| flow.name == *name);
-            let Some((y, interval, count)) = flow.and_then(kind.of) else { continue };
-            greatest = greatest.max(y);
-            let place = series.entry((number, rest.as_str())).or_default();
-            place.push(Point { x: *x, y, interval, count: Some(count) });
+/// A flow or group at one setting of what does not run to the right: its place among those that are
+/// drawn, and that setting.
+type Key<'a> = (usize, &'a str);
+
+/// What is drawn of flows or groups, before it has a unit.
+#[derive(Default)]
+struct Lines<'a> {
+    found: BTreeMap<Key<'a>, Vec<Point>>,
+    bounds: BTreeMap<Key<'a>, Vec<Point>>,
+    /// By their length in nanoseconds: how many flows or groups, whose, and from where to where.
+    deadlines: BTreeMap<u64, (BTreeSet<usize>, BTreeMap<u64, f64>)>,
+    greatest: f64,
+}
+
+impl<'a> Lines<'a> {
+    fn of(report: &Report, kind: &Kind, across: &'a Across, flows: &[&str]) -> Self {
+        let mut lines = Self::default();
+        for point in &report.points {
+            let Some((x, rest)) = across.places.get(&point.point) else { continue };
+            for group in summed(point) {
+                if let Some(number) = flows.iter().position(|name| *name == group.name) {
+                    lines.add(&group, kind, (number, rest.as_str()), *x);
+                }
+            }
+        }
+        for points in lines.found.values_mut().chain(lines.bounds.values_mut()) {
+            points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        }
+        lines
+    }
+
+    fn add(&mut self, group: &Summed<'_>, kind: &Kind, key: Key<'a>, x: f64) {
+        let flow = group.worst();
+        let Some((y, interval, count)) = (kind.of)(flow) else { return };
+        self.greatest = self.greatest.max(y);
+        let point = Point { x, y, interval, count: Some(count) };
+        self.found.entry(key).or_default().push(point);
+        if !kind.has_limits {
+            return;
+        }
+        let bounds = group.flows.iter().filter_map(|flow| flow.bound_ns);
+        if let Some(bound) = bounds.max() {
+            self.greatest = self.greatest.max(bound as f64);
+            self.bounds.entry(key).or_default().push(Point::exact(x, bound as f64));
+        }
+        if let Some(deadline) = flow.deadline_ns {
+            self.greatest = self.greatest.max(deadline as f64);
+            let (of, places) = self.deadlines.entry(deadline).or_default();
+            of.insert(key.0);
+            places.insert(x.to_bits(), x);
         }
     }
-    let shown = scale(kind.unit, greatest);
-    let mut drawn = Vec::new();
-    for (kin, ((number, rest), mut points)) in series.into_iter().enumerate() {
-        points.sort_by(|a, b| a.x.total_cmp(&b.x));
+}
+
+fn figure(report: &Report, seed: u64, kind: &Kind, across: &Across, flows: &[&str]) -> Figure {
+    let lines = Lines::of(report, kind, across, flows);
+    let shown = scale(kind.unit, lines.greatest);
+    let mut drawn: Vec<Series> = Vec::new();
+    let mut add = |name: String, mark: Mark, mut points: Vec<Point>| {
         for point in &mut points {
             point.y /= shown.each;
             point.interval =
                 point.interval.map(|(low, high)| (low / shown.each, high / shown.each));
         }
-        let name = match (flows.len(), rest) {
-            (_, "") => flows[number].to_owned(),
-            (1, rest) => rest.to_owned(),
-            (_, rest) => format!("{}, {rest}", flows[number]),
-        };
-        // Between values that are no numbers there is nothing to be joined.
-        let mark = if across.legend.is_some() { Mark::Points } else { Mark::PointsOnLine };
-        drawn.push(Series { name, kin: kin % MOST_SERIES, mark, points });
+        drawn.push(Series { name, kin: drawn.len(), mark, points });
+    };
+    let called = |(number, rest): Key<'_>| match (flows.len(), rest) {
+        (_, "") => flows[number].to_owned(),
+        (1, rest) => rest.to_owned(),
+        (_, rest) => format!("{}, {rest}", flows[number]),
+    };
+    // Between values that are no numbers there is nothing to be joined.
+    let is_joined = across.legend.is_none();
+    let mark = |line: Mark| if is_joined { line } else { Mark::Points };
+    for (key, points) in lines.found {
+        add(called(key), mark(Mark::PointsOnLine), points);
+    }
+    for (key, points) in lines.bounds {
+        let name = if flows.len() == 1 && key.1.is_empty() { String::new() } else { called(key) };
+        add(format!("{name} bound").trim_start().to_owned(), mark(Mark::Line), points);
+    }
+    for (deadline, (of, places)) in lines.deadlines {
+        let of: Vec<&str> = of.into_iter().map(|number| flows[number]).collect();
+        let whose = if flows.len() == 1 { String::new() } else { format!("{} ", of.join(", ")) };
+        let mut places: Vec<f64> = places.into_values().collect();
+        places.sort_by(f64::total_cmp);
+        let points = places.into_iter().map(|x| Point::exact(x, deadline as f64)).collect();
+        add(format!("{whose}deadline"), mark(Mark::Line), points);
     }
     let title = (kind.title)(time_of(report, flows));
     let of = if flows.len() == 1 { format!(" of {}", flows[0]) } else { String::new() };
@@ -154,7 +220,8 @@ fn figure(report: &Report, seed: u64, kind: &Kind, across: &Across, flows: &[&st
 /// Name of the times of flows: those of requests last until the answer.
 fn time_of(report: &Report, flows: &[&str]) -> &'static str {
     let all = report.points.iter().flat_map(|point| &point.flows);
-    let drawn = all.filter(|flow| flows.contains(&flow.name.as_str()));
+    let name = |flow: &'_ FlowReport| flow.group.as_ref().unwrap_or(&flow.name).clone();
+    let drawn = all.filter(|flow| flows.contains(&name(flow).as_str()));
     let is_answered = |flow: &FlowReport| flow.quantity("response.mean").is_some();
     let answered: Vec<bool> = drawn.map(is_answered).collect();
     match (answered.contains(&true), answered.contains(&false)) {
@@ -177,8 +244,10 @@ fn caption(report: &Report, seed: u64, kind: &Kind, across: &Across) -> String {
     let (least, most) = (runs.clone().min().unwrap_or(0), runs.max().unwrap_or(0));
     let n = if least == most { format!("{least}") } else { format!("{least} to {most}") };
     let legend = across.legend.iter().map(|legend| format!(" {legend}."));
+    let has_groups = report.points.iter().any(|it| it.flows.iter().any(|it| it.group.is_some()));
+    let worst = if has_groups { ", of each group its worst flow" } else { "" };
     format!(
-        "{}. Simulated. {}, n = {n} runs at each point, seed {seed}; intervals: {}.{}",
+        "{}. Simulated. {}{worst}, n = {n} runs at each point, seed {seed}; intervals: {}.{}",
         report.title.trim_end_matches('.'),
         kind.about,
         level(report.level),
@@ -188,7 +257,7 @@ fn caption(report: &Report, seed: u64, kind: &Kind, across: &Across) -> String {
 
 /// The first path that varies and whose values are numbers of one unit runs to the right; what else
 /// varies tells series apart. Where none is a number, points have theirs.
-fn across(points: &[PointReport]) -> Across {
+pub(crate) fn across(points: &[PointReport]) -> Across {
     let paths: BTreeSet<&String> = points.iter().flat_map(|point| point.settings.keys()).collect();
     let numeric = paths.into_iter().find_map(|path| {
         let numbers: Option<Vec<(f64, &str)>> =

@@ -2,6 +2,7 @@
 //! not exceed the medium.
 
 use super::fields::Placed;
+use super::groups::means;
 use super::medium::MOST_SWITCHES;
 use super::names::{wrong_name, wrong_title};
 use super::network::LONGEST_LIFETIME;
@@ -23,9 +24,9 @@ use wire::time::nanos;
 use wire::units::BitRate;
 
 /// The most stations, background included.
-const MOST_STATIONS: u64 = 10_000;
+pub(super) const MOST_STATIONS: u64 = 10_000;
 /// The most flows, background included: stamps number them in 16 bits.
-const MOST_FLOWS: u64 = 65_536;
+pub(super) const MOST_FLOWS: u64 = 65_536;
 /// The most octets of a message: what a stamp can ask for as an answer.
 const LONGEST_REPLY_OCTETS: u64 = 65_534;
 /// The rates of IEEE 802.5.
@@ -190,6 +191,13 @@ impl Checker<'_, '_> {
 
     fn flow(&mut self, index: usize, flow: &Flow) {
         let path = |key: &str| format!("flow.{index}.{key}");
+        if let Some(group) = &flow.group {
+            self.named(&path("group"), group);
+        }
+        if flow.stagger.is_some() {
+            let message = "only a group of flows has `stagger`: one whose `from` or `to` has `*`";
+            self.error(&path("stagger"), message);
+        }
         if flow.name.is_empty() {
             self.error(&path("name"), "a flow needs a name");
         }
@@ -550,13 +558,15 @@ impl Checker<'_, '_> {
         for (index, requirement) in self.scenario.require.iter().enumerate() {
             let Some(name) = &requirement.flow else { continue };
             let path = format!("require.{index}");
-            let mut flows = self.scenario.flows.iter();
-            match flows.find(|flow| flow.name == *name) {
-                None => self.error(&path, format!("there is no flow \"{name}\"")),
-                Some(flow) if requirement.subject == Subject::Miss && flow.deadline.is_none() => {
-                    self.error(&path, format!("flow \"{name}\" has no deadline to miss"));
-                }
-                Some(_) => {}
+            let flows = self.scenario.flows.iter();
+            let mut flows =
+                flows.filter(|flow| means(name, &flow.name, flow.group.as_deref())).peekable();
+            if flows.peek().is_none() {
+                self.error(&path, format!("there is no flow \"{name}\""));
+            } else if requirement.subject == Subject::Miss
+                && flows.all(|flow| flow.deadline.is_none())
+            {
+                self.error(&path, format!("flow \"{name}\" has no deadline to miss"));
             }
         }
     }

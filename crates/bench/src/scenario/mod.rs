@@ -8,6 +8,7 @@ mod check;
 mod costs;
 mod feasible;
 pub(crate) mod fields;
+mod groups;
 mod lockstep;
 mod machines;
 mod medium;
@@ -22,6 +23,7 @@ mod transport;
 mod vary;
 
 pub use feasible::bits_due_per_second;
+pub use groups::{means, to_toml};
 pub use machines::ProfileName;
 pub use medium::{Classes, Maintenance, Medium, MediumKind, RequestWithResponse};
 pub use network::{Network, Protocol};
@@ -119,6 +121,11 @@ pub struct Scenario {
     #[serde(skip)]
     #[schemars(skip)]
     pub machines: Arc<BTreeMap<ProfileName, Profile>>,
+    /// The same with its groups as they are written, where it has any: `ied-{1..12}` is one station
+    /// there, and a flow from `ied-*` one flow.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub grouped: Option<Arc<Self>>,
 }
 
 fn varies_nothing(vary: &Arc<BTreeMap<String, Vec<toml::Value>>>) -> bool {
@@ -291,7 +298,7 @@ impl Faults {
 #[serde(rename_all = "kebab-case")]
 #[schemars(deny_unknown_fields)]
 pub struct Station {
-    /// What flows call it.
+    /// What flows call it; `ied-{1..12}` is a group of twelve.
     pub name: String,
     /// Where on the bus it is. Those that do not say are spread evenly.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -333,11 +340,14 @@ pub struct Group {
 #[serde(rename_all = "kebab-case")]
 #[schemars(deny_unknown_fields)]
 pub struct Flow {
-    /// What results call it.
+    /// What results call it. Each flow of a group adds to that the stations for which `*` stands.
     pub name: String,
-    /// The station that sends, or asks.
+    /// The flows with which results sum it up; those for which one table stands have its name here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// The station that sends, or asks. `*` stands for any characters: a flow from each station.
     pub from: String,
-    /// The station that receives, or answers.
+    /// The station that receives, or answers. `*` stands for any characters: a flow to each station.
     pub to: String,
     /// What carries the messages.
     pub service: Service,
@@ -356,6 +366,9 @@ pub struct Flow {
     /// within its period, and any other flow at once.
     #[schemars(with = "Option<String>")]
     pub start: Start,
+    /// How much later than the one before each flow of a group starts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stagger: Option<Span>,
     /// Of messages: 0 (lowest) to 7; a station sends its most important message first. 0 if not
     /// given.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -569,15 +582,6 @@ impl Scenario {
         };
         flow.messages.or(total).or(self.stop.messages)
     }
-}
-
-/// The scenario with every default filled in, as a file that loads to the same.
-///
-/// # Panics
-/// Never: a scenario has only what TOML can hold.
-#[must_use]
-pub fn to_toml(scenario: &Scenario) -> String {
-    toml::to_string(scenario).expect("a scenario is made of tables, strings and small integers")
 }
 
 /// The JSON Schema of a scenario file.

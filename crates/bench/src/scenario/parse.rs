@@ -62,6 +62,7 @@ pub(super) fn scenario(document: &Placed<'_>, problems: &mut Vec<Problem>) -> Op
         require: require.unwrap_or_default(),
         vary: Arc::default(),
         machines: Arc::default(),
+        grouped: None,
     })
 }
 
@@ -346,6 +347,7 @@ impl Read for Flow {
     fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
         let mut fields = Fields::of(value, problems)?;
         let name = fields.required("name", problems);
+        let group = fields.optional("group", problems);
         let from = fields.required("from", problems);
         let to = fields.required("to", problems);
         let services = [
@@ -359,6 +361,7 @@ impl Read for Flow {
         let messages = fields.optional("messages", problems);
         let deadline = fields.optional("deadline", problems);
         let start = fields.optional("start", problems);
+        let stagger = fields.optional("stagger", problems);
         let priority = fields.optional("priority", problems);
         let acknowledged = fields.optional("acknowledged", problems);
         let crc = fields.optional("crc", problems);
@@ -376,6 +379,7 @@ impl Read for Flow {
         let again = if acknowledged == Some(true) { MESSAGE_RETRIES } else { 0 };
         Some(Self {
             name: name?,
+            group,
             from: from?,
             to: to?,
             service: service?,
@@ -390,6 +394,7 @@ impl Read for Flow {
                 | Pattern::MaximumRateRequest { .. }
                 | Pattern::Bulk { .. } => Start::At(Span(Duration::ZERO)),
             }),
+            stagger,
             priority: priority.or(is_message.then_some(0)),
             acknowledged: acknowledged.or(is_message.then_some(false)),
             crc: crc.or(is_message.then_some(false)),

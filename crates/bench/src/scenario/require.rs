@@ -99,12 +99,13 @@ impl Subject {
     }
 
     /// Every word a requirement may begin with, and what it means. What is the mean of a run's longest
-    /// message has another meaning than `max` and is left out, and so are the shares named above.
+    /// message has another meaning than `max` and is left out; so are the shortest, and the shares named
+    /// above.
     fn words() -> impl Iterator<Item = (&'static str, Self)> {
         let own = [("miss", Self::Miss), ("lost", Self::Lost), ("max", Self::Longest)];
         let means = QUANTITIES.iter().map(|quantity| quantity.name);
         let means = means.filter(|name| !["lost", "missed"].contains(name));
-        let means = means.filter(|name| !name.ends_with(".max"));
+        let means = means.filter(|name| !name.ends_with(".max") && !name.ends_with(".min"));
         own.into_iter().chain(means.map(|name| (name, Self::Mean(name))))
     }
 }

@@ -122,6 +122,7 @@ tables! {
     manufacturing_cell_gives_its_table: "manufacturing-cell",
     control_loop_gives_its_table: "control-loop",
     substation_gives_its_table: "substation",
+    ieds_gives_its_table: "ieds",
     plc_ring_gives_its_table: "plc-ring",
     forty_stations_gives_its_table: "forty-stations",
     bulk_gives_its_table: "bulk",

@@ -12,7 +12,7 @@ use crate::{differences, figure, host, interrupt, plot, quantity, sweep};
 use anyhow::Context;
 use bench::run::{self, Ended, Goal, Look, Made, Plan, Watch, all_runs};
 use bench::sample::Sample;
-use bench::scenario::{Share, Study};
+use bench::scenario::{Share, Study, means};
 use core::ops::ControlFlow;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::fs;
@@ -51,12 +51,17 @@ fn choose(
     options: &Predict,
     output: &Output,
 ) -> anyhow::Result<Chosen> {
-    let mut chosen = study::choose(scenario, purpose, &options.run, output)?;
+    let mut chosen = study::choose_with(scenario, purpose, &options.run, &options.vary, output)?;
     for requirement in &options.until.require {
-        let flows = chosen.study.scenario().flows.iter().map(|flow| flow.name.as_str());
-        let flows: Vec<&str> = flows.collect();
-        if let Some(name) = requirement.flow.as_ref().filter(|name| !flows.contains(&name.as_str()))
-        {
+        let flows = &chosen.study.scenario().flows;
+        let is_meant =
+            |name: &str| flows.iter().any(|flow| means(name, &flow.name, flow.group.as_deref()));
+        if let Some(name) = requirement.flow.as_ref().filter(|name| !is_meant(name)) {
+            let mut flows: Vec<&str> = flows
+                .iter()
+                .map(|flow| flow.group.as_ref().unwrap_or(&flow.name).as_str())
+                .collect();
+            flows.dedup();
             let message = format!("--require {:?}: there is no flow \"{name}\"", requirement.text);
             let fix = format!("one of {}", flows.join(", "));
             return Err(Failure::usage(message).with_fix(fix).into());

@@ -170,13 +170,18 @@ fn is_logarithmic(figure: &Figure) -> bool {
     all.iter().flatten().all(|y| *y > 0.0) && !all.is_empty() && highest >= lowest * FLAT
 }
 
+/// What an axis is called; numbers without a unit need none.
+fn label(axis: &Axis) -> String {
+    if axis.unit == "1" { axis.name.clone() } else { format!("{} ({})", axis.name, axis.unit) }
+}
+
 impl Range {
     /// From the power of ten that no value falls below to the one that none exceeds.
     fn of_powers(axis: &Axis, values: impl Iterator<Item = f64>) -> Self {
         let finite = values.filter(|value| value.is_finite());
         let (low, high) =
             finite.fold((f64::MAX, f64::MIN), |(low, high), v| (low.min(v), high.max(v)));
-        let label = format!("{} ({})", axis.name, axis.unit);
+        let label = label(axis);
         let [low, high] =
             [low.log10().floor(), high.log10().ceil()].map(|power| 10_f64.powf(power));
         Self { label, low, high, step: 10.0, scale: Scale::Logarithmic }
@@ -194,7 +199,7 @@ impl Range {
         let least = if all_whole { 1.0 } else { 0.0 };
         let step = step(high - low).max(least);
         let (low, high) = ((low / step).floor() * step, (high / step).ceil() * step);
-        let label = format!("{} ({})", axis.name, axis.unit);
+        let label = label(axis);
         let high = if high > low { high } else { low + step };
         Self { label, low, high, step, scale: Scale::Linear }
     }

@@ -146,7 +146,7 @@ fn what_cannot_be_advised_on_ends_with_2_and_says_why() {
     check(&["bulk", "-n", "1"], "1 is not in 2..=1000");
     check(&["bulk", "--time", "5"], "the unit is missing");
     check(&["bulk", "-i", "lo"], "fix: --live");
-    check(&["bulk", "--live", "--udp", "127.0.0.1:0"], "nobody to measure against");
+    check(&["bulk", "--live", "--udp", "127.0.0.1:0"], "--to is missing");
     check(&["bulk", "--live", "--over", "iso-tcp://127.0.0.1"], "no class 4");
     let peer = ["--live", "--to", "02:00:00:00:00:01", "-i", "lo"];
     check(&[&["status-short"][..], &peer].concat(), "--objective throughput");

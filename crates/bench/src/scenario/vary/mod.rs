@@ -4,13 +4,16 @@
 //! was written. Paths vary in alphabetical order, the last of them fastest.
 
 mod path;
+mod setting;
+
+pub use setting::{Setting, Values};
 
 use crate::profile::{Files, ProfileFile};
 use crate::scenario::fields::{Fields, Placed};
 use crate::scenario::machines::Machines;
 use crate::scenario::problem::{Problem, ScenarioError, Severity, Source};
 use crate::scenario::quantity::Decimal;
-use crate::scenario::{MOST_RUNS, Scenario, check, parse};
+use crate::scenario::{MOST_RUNS, Scenario, check, groups, parse};
 use core::ops::Range;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use std::borrow::Cow;
@@ -51,31 +54,6 @@ pub struct Point {
     pub settings: BTreeMap<String, String>,
     /// The scenario with that set.
     pub scenario: Scenario,
-}
-
-/// A key set from outside the file, in place of what the file says.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Setting {
-    /// Its dotted path: `background.load`, `flow.status.size`.
-    pub path: String,
-    /// What it takes in turn.
-    pub values: Values,
-}
-
-/// What a key set from outside takes in turn.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Values {
-    /// These.
-    List(Vec<String>),
-    /// From one to another, both included, in steps.
-    Range {
-        /// The first.
-        from: String,
-        /// The last, if the steps meet it.
-        to: String,
-        /// From one to the next.
-        step: String,
-    },
 }
 
 /// How a file writes what a key takes in turn.
@@ -136,12 +114,17 @@ pub fn load_within(
     Loader { files: &Files::None, most_points }.load(text, file, settings)
 }
 
-/// Reads a scenario that may name profile files.
+/// Reads a scenario that may name profile files, with some of its keys set from outside.
 ///
 /// # Errors
 /// Everything that is wrong with it and with them.
-pub fn load_from(text: &str, file: &str, files: &Files) -> Result<Study, ScenarioError> {
-    Loader { files, most_points: MOST_POINTS }.load(text, file, &[])
+pub fn load_from(
+    text: &str,
+    file: &str,
+    files: &Files,
+    settings: &[Setting],
+) -> Result<Study, ScenarioError> {
+    Loader { files, most_points: MOST_POINTS }.load(text, file, settings)
 }
 
 /// Limits of a scenario: its profile files, and the most points.
@@ -181,7 +164,7 @@ impl Loader<'_> {
             problems.push(Problem::error(place, message));
         }
         problems.sort_by_key(|problem| (problem.span.start, problem.span.end, problem.severity));
-        problems.dedup();
+        groups::merge(&mut problems);
         if problems.iter().any(|problem| problem.severity == Severity::Error) || points.is_empty() {
             return Err(ScenarioError { source, problems });
         }
@@ -452,10 +435,14 @@ fn points(
             }
         }
         let before = problems.len();
-        let scenario = parse::scenario(&tree, problems);
+        let expanded = groups::expand(&tree, problems);
+        let written_out = expanded.as_ref().unwrap_or(&tree);
+        let scenario = parse::scenario(written_out, problems);
         if let Some(mut scenario) = scenario.filter(|_| problems.len() == before) {
-            machines.resolve(&mut scenario, &tree, problems);
-            check::check(&scenario, &tree, problems);
+            machines.resolve(&mut scenario, written_out, problems);
+            check::check(&scenario, written_out, problems);
+            let grouped = expanded.is_some().then(|| parse::scenario(&tree, &mut Vec::new()));
+            scenario.grouped = grouped.flatten().map(Arc::new);
             points.push(Point { index, settings, scenario });
         }
         if problems.iter().filter(|problem| problem.severity == Severity::Error).count() > 20 {

@@ -5,10 +5,14 @@
 //!   flow.status.size         of the table in the list that has this name
 //!   flow."status 1".size     a name that is no plain word stands in quotes
 //!   station[0].profile       an element by its number, counted from 0
+//!   flow.poll-*.size         of all tables of the list with such a name
+//!   station.ied.profile      of the group ied-{1..12}
+//!   stations.ied.count       how many stations that group has
 //! ```
 
 use super::may_vary;
 use crate::scenario::fields::Placed;
+use crate::scenario::groups::{self, Numbered};
 use crate::scenario::problem::{Problem, meant};
 use core::ops::Range;
 use std::borrow::Cow;
@@ -41,39 +45,113 @@ pub(super) fn set<'a>(
         let help = "as in flow.status.size, flow.\"status 1\".size or station[0].profile";
         error(format!("\"{path}\" is no path of keys with dots between")).help(help)
     })?;
-    let mut slot = tree;
-    for step in steps {
-        slot = match (slot.get_mut(), step) {
-            (DeValue::Table(table), Step::Name(name)) => {
-                let empty = toml::Spanned::new(key.clone(), DeValue::Table(DeTable::new()));
-                table.entry(toml::Spanned::new(key.clone(), Cow::Owned(name))).or_insert(empty)
-            }
-            (DeValue::Array(items), Step::Name(name)) => {
-                let place = items.iter().position(|item| named(item) == Some(&name));
-                match place {
-                    Some(place) => items.get_mut(place).expect("its place was just found"),
-                    None => return Err(no_such_name(&name, items, key)),
-                }
-            }
-            (DeValue::Array(items), Step::Number(number)) => {
-                let count = items.len();
-                let most = count.saturating_sub(1);
-                items.get_mut(number).ok_or_else(|| {
-                    let message = format!("there is no element {number} in a list of {count}");
-                    error(message).help(format!("they are counted from 0 to {most}"))
-                })?
-            }
-            (_, Step::Number(number)) => {
-                return Err(error(format!("[{number}] stands behind what is no list")));
-            }
-            (_, Step::Name(name)) => {
-                let message = format!("\"{name}\" is no key: what stands before it is no table");
-                return Err(error(message));
-            }
-        };
+    if let [Step::Name(first), Step::Name(group), Step::Name(last)] = &steps[..]
+        && first == "stations"
+        && last == "count"
+    {
+        return count(tree, group, &value, key);
     }
-    *slot = value;
-    Ok(())
+    put(tree, &steps, &value, key)
+}
+
+/// Sets a value at the end of these steps: several where a step names a group.
+fn put<'a>(
+    slot: &mut Placed<'a>,
+    steps: &[Step],
+    value: &Placed<'a>,
+    key: &Range<usize>,
+) -> Result<(), Problem> {
+    let error = |message: String| Problem::error(key.clone(), message);
+    let Some((step, rest)) = steps.split_first() else {
+        slot.clone_from(value);
+        return Ok(());
+    };
+    match (slot.get_mut(), step) {
+        (DeValue::Table(table), Step::Name(name)) => {
+            let empty = toml::Spanned::new(key.clone(), DeValue::Table(DeTable::new()));
+            let name = Cow::Owned(name.clone());
+            put(
+                table.entry(toml::Spanned::new(key.clone(), name)).or_insert(empty),
+                rest,
+                value,
+                key,
+            )
+        }
+        (DeValue::Array(items), Step::Name(name)) => {
+            let is_named = |item: &Placed<'_>| named(item) == Some(name);
+            let is_meant = |item: &Placed<'_>| named(item).is_some_and(|it| means(name, it));
+            let one = items.iter().position(is_named);
+            let several = || (0..items.len()).filter(|place| is_meant(&items[*place])).collect();
+            let places: Vec<usize> = one.map_or_else(several, |place| vec![place]);
+            if places.is_empty() {
+                return Err(no_such_name(name, items, key));
+            }
+            let items = items.iter_mut().enumerate().filter(|(place, _)| places.contains(place));
+            items.into_iter().try_for_each(|(_, item)| put(item, rest, value, key))
+        }
+        (DeValue::Array(items), Step::Number(number)) => {
+            let count = items.len();
+            let most = count.saturating_sub(1);
+            let item = items.get_mut(*number).ok_or_else(|| {
+                let message = format!("there is no element {number} in a list of {count}");
+                error(message).help(format!("they are counted from 0 to {most}"))
+            })?;
+            put(item, rest, value, key)
+        }
+        (_, Step::Number(number)) => {
+            Err(error(format!("[{number}] stands behind what is no list")))
+        }
+        (_, Step::Name(name)) => {
+            let message = format!("\"{name}\" is no key: what stands before it is no table");
+            Err(error(message))
+        }
+    }
+}
+
+/// Whether a step means an element: by `*` for any characters, or by the name of a group.
+fn means(step: &str, element: &str) -> bool {
+    let is_group =
+        |name| Numbered::read(name).is_some_and(|it| it.is_ok_and(|it| it.group() == step));
+    groups::matches(step, element) || is_group(element)
+}
+
+/// Sets how many stations a group has.
+fn count<'a>(
+    tree: &mut Placed<'a>,
+    group: &str,
+    value: &Placed<'a>,
+    key: &Range<usize>,
+) -> Result<(), Problem> {
+    let DeValue::Table(table) = tree.get_mut() else { return Ok(()) };
+    let of_group =
+        |item: &&mut Placed<'_>| named(item).is_some_and(|it| it != group && means(group, it));
+    let item = match table.get_mut("station").map(toml::Spanned::get_mut) {
+        Some(DeValue::Array(items)) => items.iter_mut().find(of_group),
+        _ => None,
+    };
+    if let Some(item) = item {
+        let number = value.get_ref().as_integer();
+        let number = number.and_then(|it| u64::from_str_radix(it.as_str(), it.radix()).ok());
+        let numbered = named(item).and_then(|name| Numbered::read(name)?.ok());
+        let name = numbered.zip(number).and_then(|(group, number)| group.counted(number));
+        let name = name.ok_or_else(|| {
+            Problem::error(value.span(), "expected a whole number of stations, at least 1")
+        })?;
+        let name = toml::Spanned::new(value.span(), DeValue::String(Cow::Owned(name)));
+        return put(item, &[Step::Name("name".to_owned())], &name, key);
+    }
+    let stations = table.get_mut("stations");
+    let is_prefix = |it: &Placed<'_>| {
+        it.get_ref().get("prefix").and_then(|prefix| prefix.get_ref().as_str()) == Some(group)
+    };
+    match stations.filter(|stations| is_prefix(stations)) {
+        Some(stations) => put(stations, &[Step::Name("count".to_owned())], value, key),
+        None => {
+            let message = format!("there is no group of stations \"{group}\"");
+            let help = format!("[[station]] name = \"{group}-{{1..4}}\"");
+            Err(Problem::error(key.clone(), message).help(help))
+        }
+    }
 }
 
 /// The name of an element of a list.

@@ -452,6 +452,8 @@ fn defaults_are_those_of_the_documents() {
         scenario.flows,
         [Flow {
             name: "status".to_owned(),
+            group: None,
+            stagger: None,
             from: "s-1".to_owned(),
             to: "s-2".to_owned(),
             service: Service::Class4,

@@ -97,6 +97,7 @@ fn sample(option: &str, value: &str) -> String {
         ("--speed" | "--packets-scale", _) => "2",
         ("--format", _) => "csv",
         ("--keys", _) => "quit=x",
+        ("--vary", _) => "seed=1,2",
         (_, "N" | "CLASS") => "2",
         (_, "TIME") => "30 ms",
         (_, "SIZE") => "100 B",

@@ -21,6 +21,7 @@ const PREDICT: [Mode; 3] = [
             obeyed("--output", "--output out", Writes("out")),
             obeyed("--no-save", "--no-save", Omits("runs")),
             obeyed("--print-scenario", "--print-scenario", Says("[[station]]")),
+            obeyed("--vary", "--vary flow.*.size=64B,99B", Says("flow.*.size = 99 B")),
             obeyed("--capture", "--capture c.pcapng", Writes("c.pcapng")),
             obeyed("--figure", "--figure drawn", Writes("drawn")),
             obeyed("--plot", "--plot", Says("there is nothing to draw")),

@@ -1,10 +1,17 @@
 //! What a study found, as tables: point by point and flow by flow, with how sure it is.
 
+mod deadlines;
+mod groups;
+mod limit;
+
+pub(crate) use deadlines::Met;
+pub(crate) use groups::{Summed, summed};
+pub(crate) use limit::{Limit, limits};
+
 use crate::output::Output;
 use crate::quantity::{self, level};
 use crate::table::{Align, Table};
 use bench::analysis::{FlowReport, PointReport, PooledQuantile, Probability, Report, Unit};
-use stats::interval::proportion;
 use std::collections::BTreeMap;
 use std::io;
 
@@ -17,8 +24,11 @@ pub(crate) fn tell(report: &Report, output: &Output) -> io::Result<()> {
     for (place, point) in report.points.iter().enumerate() {
         output.line(format_args!("\n{}", heading(point, place, report)))?;
         output.line(point_table(point, report.level))?;
-        if has_verdicts(point) {
-            output.line(format_args!("\n{}", verdicts(point, report.level)))?;
+        if deadlines::are_there(point) {
+            output.line(format_args!("\n{}", deadlines::table(point, report.level)))?;
+        }
+        for line in groups::lines(point) {
+            output.line(format_args!("  {line}"))?;
         }
         if let Some(assumptions) = point.assumptions {
             output.line(format_args!("  bounds hold if {assumptions}"))?;
@@ -28,6 +38,16 @@ pub(crate) fn tell(report: &Report, output: &Output) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Prints how far deadlines and requirements hold in a sweep.
+pub(crate) fn tell_limits(limits: &[Limit], output: &Output) -> io::Result<()> {
+    if output.json || limits.is_empty() {
+        return Ok(());
+    }
+    let lines: Vec<String> =
+        limits.iter().map(|limit| format!("limit  {}", limit.line())).collect();
+    output.line(format_args!("\n{}", lines.join("\n")))
 }
 
 /// What was set at a point, in one line.
@@ -49,95 +69,40 @@ fn heading(point: &PointReport, place: usize, report: &Report) -> String {
 
 fn point_table(point: &PointReport, confidence: f64) -> Table {
     let mean = match point.replications {
-        _ if point.deterministic => "mean (deterministic: one run)".to_owned(),
+        _ if point.deterministic => "mean (one run)".to_owned(),
         1 if point.flows.iter().any(|flow| flow.within.is_some()) => {
-            format!("mean (n = 1; {} by batches)", level(confidence))
+            format!("mean (batches, {})", level(confidence))
         }
-        1 => "mean (n = 1)".to_owned(),
+        1 => "mean (one run)".to_owned(),
         n => format!("mean ({}, n = {n})", level(confidence)),
     };
     let mut table = Table::new([
         ("flow", Align::Left),
         ("", Align::Left),
         (&mean, Align::Left),
+        ("sd", Align::Right),
+        ("min", Align::Right),
         ("p50", Align::Right),
         ("p99", Align::Right),
         ("max", Align::Right),
     ]);
-    for flow in &point.flows {
-        rows(&mut table, flow, &Shown { confidence, is_brief: is_long(point), point });
-        if flow.bound_ns.is_some() && !has_verdicts(point) {
-            let empty = String::new;
-            table.row([empty(), "bound".to_owned(), empty(), empty(), empty(), bound(flow)]);
+    let all = summed(point);
+    let is_brief = all.len() > SHORT;
+    for summed in &all {
+        let flow = summed.worst();
+        rows(&mut table, summed, &Shown { is_brief, point });
+        if flow.bound_ns.is_some() && flow.deadline_ns.is_none() {
+            let mut row = [const { String::new() }; 8];
+            row[1] = "bound".to_owned();
+            row[7] = bound(flow);
+            table.row(row);
         }
     }
     table
 }
 
-/// Flows beyond which a point's table has one row for each, and deadlines a table of their own.
+/// Flows, or groups of them, beyond which each has only its times in a point's table.
 const SHORT: usize = 8;
-
-fn is_long(point: &PointReport) -> bool {
-    point.flows.len() > SHORT
-}
-
-/// Whether deadlines have a table of their own: where there are several.
-fn has_verdicts(point: &PointReport) -> bool {
-    point.flows.iter().filter(|flow| flow.deadline_ns.is_some()).count() > 1
-}
-
-/// Whether each type of message makes its deadline, and how sure that is.
-fn verdicts(point: &PointReport, confidence: f64) -> Table {
-    let chance = format!("probability ({})", level(confidence));
-    let mut table = Table::new([
-        ("flow", Align::Left),
-        ("deadline", Align::Right),
-        ("missed", Align::Right),
-        (&chance, Align::Left),
-        ("longest", Align::Right),
-        ("longest of a run", Align::Left),
-        ("bound", Align::Right),
-        ("verdict", Align::Left),
-    ]);
-    for flow in &point.flows {
-        let Some(deadline) = flow.deadline_ns else { continue };
-        let (missed, chance, verdict) = match &flow.missed {
-            None => ("n/a".to_owned(), String::new(), "not known"),
-            Some(Probability { trials: 0, .. }) => ("none sent".to_owned(), String::new(), "none"),
-            Some(missed) => {
-                let Probability { events, trials, low, high } = *missed;
-                let [low, high] = [low, high].map(|share| quantity::significant(share, 2));
-                let is_within = flow.bound_ns.is_some_and(|bound| bound <= deadline);
-                let (chance, verdict) = match events {
-                    0 if is_within && point.deterministic => ("one run".to_owned(), "always met"),
-                    0 if point.deterministic => ("one run".to_owned(), "met once"),
-                    _ if point.deterministic => ("one run".to_owned(), "missed"),
-                    0 if is_within => (format!("at most {high}"), "always met"),
-                    0 => (format!("at most {high}"), "met"),
-                    _ => (format!("{low} to {high}"), "missed"),
-                };
-                (format!("{events} of {trials}"), chance, verdict)
-            }
-        };
-        table.row([
-            flow.name.clone(),
-            quantity::span(deadline),
-            missed,
-            chance,
-            flow.longest_ns.map_or_else(|| "n/a".to_owned(), quantity::span),
-            longest_of_a_run(flow),
-            bound(flow),
-            verdict.to_owned(),
-        ]);
-    }
-    table
-}
-
-/// The mean of the longest of each run, with its interval.
-fn longest_of_a_run(flow: &FlowReport) -> String {
-    let found = ["response.max", "delay.max"].iter().find_map(|name| flow.quantity(name));
-    found.map_or_else(|| "n/a".to_owned(), quantity::mean)
-}
 
 /// The longest in theory; a dash where there is none.
 fn bound(flow: &FlowReport) -> String {
@@ -146,69 +111,80 @@ fn bound(flow: &FlowReport) -> String {
 
 /// How the rows of a flow are shown.
 struct Shown<'a> {
-    confidence: f64,
     is_brief: bool,
     point: &'a PointReport,
 }
 
-fn rows(table: &mut Table, flow: &FlowReport, shown: &Shown<'_>) {
-    let share = |probability: &Probability| share(probability, shown);
-    let mut name = flow.name.clone();
-    let mut add = |what: &str, cells: [String; 4]| {
-        let [mean, p50, p99, max] = cells;
-        table.row([core::mem::take(&mut name), what.to_owned(), mean, p50, p99, max]);
+fn rows(table: &mut Table, summed: &Summed<'_>, shown: &Shown<'_>) {
+    let flow = summed.worst();
+    let mut name = summed.label();
+    let mut add = |what: &str, cells: [String; 6]| {
+        let [mean, sd, min, p50, p99, max] = cells;
+        table.row([core::mem::take(&mut name), what.to_owned(), mean, sd, min, p50, p99, max]);
     };
-    let alone = |text: String| [text, String::new(), String::new(), String::new()];
-    add("delay", spans(flow, ["delay.mean", "delay.max"], &flow.delay_pooled));
+    let alone = |text: String| {
+        let mut row = [const { String::new() }; 6];
+        row[0] = text;
+        row
+    };
+    add("delay", spans(flow, "delay", &flow.delay_pooled));
     if !flow.response_pooled.is_empty() {
-        let names = ["response.mean", "response.max"];
-        add("response", spans(flow, names, &flow.response_pooled));
+        add("response", spans(flow, "response", &flow.response_pooled));
     }
     if shown.is_brief {
         if flow.lost.events > 0 {
-            add("lost", alone(share(&flow.lost)));
+            add("lost", alone(share(&flow.lost, shown.point)));
         }
         return;
     }
     if let Some(found) = flow.quantity("throughput") {
         add("throughput", alone(quantity::mean(found)));
     }
-    add("lost", alone(share(&flow.lost)));
-    if let Some(missed) = &flow.missed {
-        add("missed", alone(share(missed)));
-    }
+    add("lost", alone(share(&flow.lost, shown.point)));
 }
 
-/// The mean over runs, and the median, the 99 % quantile and the longest of all runs together.
-fn spans(flow: &FlowReport, [mean, max]: [&str; 2], pooled: &[PooledQuantile]) -> [String; 4] {
+/// Of a kind of times: the mean over runs, and of all messages of all runs the standard deviation (as the
+/// root of the mean variance of a run), the shortest, the median, the 99 % quantile, the longest.
+fn spans(flow: &FlowReport, kind: &str, pooled: &[PooledQuantile]) -> [String; 6] {
     let absent = || "n/a".to_owned();
+    let found = |what: &str| flow.quantity(&format!("{kind}.{what}"));
+    let time = |nanos: Option<f64>| {
+        nanos.map_or_else(absent, |nanos| quantity::value(Unit::Nanoseconds, nanos))
+    };
     let far = |share: f64| {
         let quantile = pooled.iter().find(|quantile| quantile.share.total_cmp(&share).is_eq());
         quantile.map_or_else(absent, |quantile| quantity::span(quantile.value_ns))
     };
-    let longest = flow.quantity(max).and_then(|found| found.values.max());
-    let main = if flow.response_pooled.is_empty() { "delay.mean" } else { "response.mean" };
-    let told = match &flow.within {
-        Some(within) if mean == main => quantity::within(within),
-        _ => flow.quantity(mean).map_or_else(absent, quantity::mean),
+    let is_main = flow.response_pooled.is_empty() || kind == "response";
+    let mean = match &flow.within {
+        Some(within) if is_main => quantity::within(within),
+        _ => found("mean").map_or_else(absent, quantity::mean),
     };
+    let variances = found("sd").map(|sd| sd.each.iter().map(|each| each * each).sum::<f64>());
+    let deviation = variances.zip(found("sd")).map(|(sum, sd)| (sum / sd.n as f64).sqrt());
     [
-        told,
+        mean,
+        time(deviation),
+        time(found("min").and_then(|found| found.values.min())),
         far(0.5),
         far(0.99),
-        longest.map_or_else(absent, |nanos| quantity::value(Unit::Nanoseconds, nanos)),
+        time(found("max").and_then(|found| found.values.max())),
     ]
 }
 
-fn share(probability: &Probability, shown: &Shown<'_>) -> String {
-    let Probability { events, trials, .. } = *probability;
+fn share(probability: &Probability, point: &PointReport) -> String {
+    let Probability { events, trials, low, high } = *probability;
     if trials == 0 {
         return "none sent".to_owned();
     }
-    if shown.point.deterministic {
-        return format!("{events} of {trials} (deterministic: one run)");
+    if point.deterministic {
+        return format!("{events} of {trials}");
     }
-    proportion(events, trials, shown.confidence).to_string()
+    let [low, high] = [low, high].map(|share| quantity::significant(share, 2));
+    match events {
+        0 => format!("0 of {trials} (at most {high})"),
+        _ => format!("{events} of {trials} ({low} to {high})"),
+    }
 }
 
 /// What the runs say, and do not say, of the worst alignment of the flows.

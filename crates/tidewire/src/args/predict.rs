@@ -1,0 +1,78 @@
+//! The command line of `predict`.
+
+use super::{RunOptions, layers};
+use bench::scenario::Setting;
+use clap::{ArgGroup, Args, Subcommand};
+use std::path::PathBuf;
+
+/// `predict`
+#[derive(Args, Debug)]
+#[command(
+    subcommand_negates_reqs = true,
+    args_conflicts_with_subcommands = true,
+    disable_help_subcommand = true,
+    subcommand_help_heading = "Experiments",
+    after_help = "Examples:\n  tidewire predict status-csma                     a built-in scenario\n  tidewire predict my.toml -n 30 --seed 7           more runs, another seed\n  tidewire predict my.toml --capture first.pcapng   and the frames of the first run\n  tidewire predict t1s-zone --differences medium    what each medium makes better or worse\n  tidewire predict my.toml --require \"miss(status) < 1e-3\" --until-decided"
+)]
+pub(crate) struct Predict {
+    /// An experiment with a name of its own. (A scenario file of that name is written `./NAME`.)
+    #[command(subcommand)]
+    pub(crate) experiment: Option<PredictExperiment>,
+    /// A scenario file, or the name of a built-in one.
+    #[arg(required_unless_present = "resume")]
+    pub(crate) scenario: Option<String>,
+    #[command(flatten)]
+    pub(crate) run: RunOptions,
+    /// Go on with an interrupted run folder, as its command line says. No scenario is named: the folder
+    /// has it.
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["scenario", "seed", "runs", "capture",
+        "figure", "plot", "differences", "vary", "require", "until_decided", "precision", "at_most", "output",
+        "no_save", "print_scenario"])]
+    pub(crate) resume: Option<PathBuf>,
+    /// A key of the scenario and the values that it takes in turn, instead of what the scenario says: a
+    /// list, as in "flow.*.size=64 B,256 B", or a range, as in "stations.ied.count=4..64/4".
+    #[arg(long, value_name = "KEY=VALUES")]
+    pub(crate) vary: Vec<Setting>,
+    /// Also write the frames of the first run to this pcapng file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) capture: Option<PathBuf>,
+    /// Draw what a sweep found into this folder: SVG, each with its numbers as CSV.
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) figure: Option<PathBuf>,
+    /// Also draw what a sweep found in plain characters.
+    #[arg(long)]
+    pub(crate) plot: bool,
+    /// Also hold each value of a key that varies against its first, run by run of one seed.
+    #[arg(long, value_name = "KEY")]
+    pub(crate) differences: Option<String>,
+    #[command(flatten)]
+    pub(crate) until: UntilOptions,
+}
+
+/// How many runs are enough, and for what.
+#[derive(Args, Debug)]
+#[command(
+    next_help_heading = "Requirements and precision",
+    group = ArgGroup::new("growing").args(["until_decided", "precision"]).multiple(true)
+)]
+pub(crate) struct UntilOptions {
+    /// What must hold, such as "miss(status) < 1e-3"; see tidewire help requirements.
+    #[arg(long, value_name = "REQUIREMENT")]
+    pub(crate) require: Vec<bench::scenario::Requirement>,
+    /// More runs until every requirement is decided.
+    #[arg(long)]
+    pub(crate) until_decided: bool,
+    /// More runs until each mean delay is known within this share of it, such as "5 %".
+    #[arg(long, value_name = "SHARE")]
+    pub(crate) precision: Option<String>,
+    /// The most runs of a point that --until-decided and --precision make.
+    #[arg(long, value_name = "N", default_value_t = 1_000, requires = "growing")]
+    pub(crate) at_most: u64,
+}
+
+/// What `predict` can do beside scenarios.
+#[derive(Subcommand, Debug)]
+pub(crate) enum PredictExperiment {
+    /// What each layer of a modelled station costs, against the size of the message.
+    Layers(layers::PredictLayers),
+}
