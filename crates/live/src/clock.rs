@@ -85,6 +85,18 @@ pub fn sleep_until(at: Instant) {
     }
 }
 
+/// How late this thread is woken at the most, in `times` sleeps of `each`: what a busy host, a timer or a
+/// sleeping processor adds to every deadline of a station.
+#[must_use]
+pub fn latest_wake(times: u32, each: Duration) -> Duration {
+    let wake = |_| {
+        let at = now() + each;
+        sleep_until(at);
+        now().since(at)
+    };
+    (0..times).map(wake).max().unwrap_or_default()
+}
+
 /// Asks the kernel to wake this thread as near to its deadlines as it can: a timer slack of 1 ns
 /// instead of 50 us. To be called once by each thread that drives a station.
 pub fn be_punctual() {

@@ -53,6 +53,21 @@ pub fn ratio(a: &Summary, b: &Summary, level: f64) -> Option<Comparison> {
     Some(Comparison { value, interval, level, degrees_of_freedom })
 }
 
+/// The interval of a difference `a - b` from the intervals of both, which need not be even: the method of
+/// variance estimates recovery (Newcombe 1998; Zou and Donner 2008).
+#[must_use]
+pub fn difference_of_intervals(
+    a: f64,
+    interval_of_a: Interval,
+    b: f64,
+    interval_of_b: Interval,
+) -> Interval {
+    let value = a - b;
+    let below = (a - interval_of_a.low).hypot(interval_of_b.high - b);
+    let above = (interval_of_a.high - a).hypot(b - interval_of_b.low);
+    Interval { low: value - below, high: value + above }
+}
+
 /// The mean difference of pairs, `a - b`. What both values of a pair share cancels out. None of fewer
 /// than two pairs.
 #[must_use]
@@ -158,6 +173,18 @@ mod tests {
     #[track_caller]
     fn check_close(found: f64, expected: f64) {
         assert!((found / expected - 1.0).abs() < 1e-4, "{found}, not {expected}");
+    }
+
+    #[test]
+    fn a_difference_of_shares_has_newcombes_interval() {
+        // Newcombe 1998, table II, example (a): 56/70 - 48/80 by Wilson's intervals is 0.0524 to 0.3339.
+        let (a, b) =
+            (Interval { low: 0.6918, high: 0.8769 }, Interval { low: 0.4904, high: 0.7003 });
+        let found = difference_of_intervals(0.8, a, 0.6, b);
+        assert!(
+            (found.low - 0.0524).abs() < 2e-4 && (found.high - 0.3339).abs() < 2e-4,
+            "{found:?}"
+        );
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 mod anonymize;
 mod args;
+mod busy;
 mod calendar;
 mod canvas;
 mod command;
@@ -25,6 +26,7 @@ mod quantity;
 mod report;
 mod runs;
 mod screens;
+mod steps;
 mod stream;
 mod study;
 mod sweep;

@@ -91,16 +91,17 @@ struct Record<'a> {
 }
 
 impl<'a> Recording<'a> {
-    /// Makes the run folder, unless none is wanted.
+    /// Makes the run folder, unless none is wanted. `host` is what is known of this machine.
     ///
     /// # Errors
     /// Where it cannot be made.
     pub(crate) fn begin(
         chosen: &Chosen,
         run: &RunOptions,
+        host: BTreeMap<String, String>,
         output: &'a Output,
     ) -> anyhow::Result<Self> {
-        let folder = if run.no_save { None } else { Some(create(chosen, run)?) };
+        let folder = if run.no_save { None } else { Some(create(chosen, run, host)?) };
         Ok(Self { output, folder, kept: VecDeque::new(), samples: Vec::new() })
     }
 
@@ -192,7 +193,7 @@ pub(crate) fn keep(
     samples: &[Sample],
     error: Option<String>,
 ) -> anyhow::Result<Option<PathBuf>> {
-    let mut folder = create(chosen, run)?;
+    let mut folder = create(chosen, run, host::facts())?;
     samples.iter().try_for_each(|sample| folder.sample(sample))?;
     finish(Some(folder), &End { complete: error.is_none(), error })
 }
@@ -214,7 +215,11 @@ fn finish(folder: Option<Folder>, end: &End) -> anyhow::Result<Option<PathBuf>> 
     Ok(folder.map(|folder| folder.end(end.clone())).transpose()?)
 }
 
-fn create(chosen: &Chosen, run: &RunOptions) -> anyhow::Result<Folder> {
+fn create(
+    chosen: &Chosen,
+    run: &RunOptions,
+    host: BTreeMap<String, String>,
+) -> anyhow::Result<Folder> {
     let scenario = chosen.study.scenario();
     let provenance = Provenance {
         title: scenario.title.clone(),
@@ -223,7 +228,7 @@ fn create(chosen: &Chosen, run: &RunOptions) -> anyhow::Result<Folder> {
         seed: scenario.seed,
         program_version: PROGRAM_VERSION.to_owned(),
         started: calendar::folder_name(clock::wall()),
-        host: host::facts(),
+        host,
         profiles: folder::used_profiles(&chosen.study),
     };
     Folder::create(&run.output, &chosen.name, &chosen.study, &provenance)

@@ -2,7 +2,7 @@
 
 use crate::{QUIET, study};
 use bench::analysis::{Report, analyse, is_enough};
-use bench::compare::{Verdict, compare};
+use bench::compare::{Compared, Verdict, compare};
 use bench::run::run;
 use bench::sample::{FlowSample, Sample};
 use bench::scenarios;
@@ -139,6 +139,35 @@ fn replications_of_one_seed_are_compared_pair_by_pair() {
     let comparison = compare(&first, &seeded(&[211.0, 312.0, 110.0], &[8, 9, 10]), 0.95);
     assert_eq!(comparison.points[0].pairs, None);
     assert_eq!(delay(&comparison).verdict, Verdict::NoDifferenceShown);
+}
+
+#[test]
+fn shares_and_quantiles_of_unpaired_runs_are_those_of_all_messages() {
+    // 10 of 1,000 and 5 of 10 missed: 15 of 1,010, where the mean of both runs would be 25.5 %.
+    let of = |seed: u64| {
+        let mut samples = samples(&[1.0, 2.0]);
+        for (sample, (missed, sent)) in samples.iter_mut().zip([(10, 1_000), (5, 10)]) {
+            sample.seed = seed + sample.replication;
+            sample.flows[0].missed = Some(missed);
+            (sample.flows[0].sent, sample.flows[0].delivered) = (sent, sent);
+        }
+        analyse(&samples, 0.95)
+    };
+    let comparison = compare(&of(100), &of(200), 0.95);
+    let all = &comparison.points[0].differences;
+    let find = |name: &str| all.iter().find(|found| found.quantity == name).unwrap();
+    let missed = find("missed");
+    assert_eq!((missed.of, missed.first), (Compared::AllMessages, 15.0 / 1_010.0));
+    assert_eq!(
+        (find("delay.p50").of, find("delay.mean").of),
+        (Compared::AllMessages, Compared::MeanOfRuns)
+    );
+    // Messages of a run share their fate: the interval is Student's over runs, far wider than 15 of 1,010 have.
+    let (low, high) = missed.interval.unwrap();
+    assert!(low < -0.9 && high > 0.9, "{low} {high}");
+    // Runs of one seed are pairs, of which each run counts the same.
+    let paired = compare(&of(100), &of(100), 0.95);
+    assert!(paired.points[0].differences.iter().all(|found| found.of == Compared::MeanOfRuns));
 }
 
 #[test]

@@ -1,14 +1,15 @@
 //! `tidewire compare`: two runs held against each other.
 
 use crate::args::Compare;
+use crate::busy;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
-use crate::quantity::{level, scale, significant, value};
+use crate::quantity::{level, scale, significant, span, trimmed, value};
 use crate::report::settings;
 use crate::runs::{self, LEVEL};
 use crate::table::{Align, Table};
 use bench::analysis::{Report, analyse};
-use bench::compare::{Comparison, Difference, PointComparison, Verdict, compare};
+use bench::compare::{Compared, Comparison, Difference, PointComparison, Verdict, compare};
 use bench::folder::{self, Results};
 use bench::sample::{End, Line, Origin};
 use serde::Serialize;
@@ -21,6 +22,8 @@ struct Run<'a> {
     path: &'a Path,
     results: Results,
     report: Report,
+    /// What is known of the host that measured it; nothing of a file of samples.
+    host: BTreeMap<String, String>,
 }
 
 /// The line of NDJSON that tells everything.
@@ -41,6 +44,11 @@ struct About<'a> {
     samples: usize,
     complete: bool,
     error: Option<&'a str>,
+    /// Load of the host that measured it, and how late it was woken at the most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    host_load: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    host_latest_wake_ns: Option<u64>,
 }
 
 impl Run<'_> {
@@ -52,6 +60,8 @@ impl Run<'_> {
             samples: self.results.samples.len(),
             complete: self.results.end.complete,
             error: self.results.end.error.as_deref(),
+            host_load: self.host.get(busy::LOAD).and_then(|load| load.parse().ok()),
+            host_latest_wake_ns: self.host.get(busy::LATEST_WAKE).and_then(|it| it.parse().ok()),
         }
     }
 }
@@ -96,7 +106,8 @@ fn read(path: &Path) -> Result<Run<'_>, Failure> {
         return Err(Failure::failed(why).with_fix(advice));
     }
     let report = analyse(&results.samples, LEVEL);
-    Ok(Run { path, results, report })
+    let host = folder::provenance(path).map(|provenance| provenance.host).unwrap_or_default();
+    Ok(Run { path, results, report, host })
 }
 
 fn tell(record: &Record<'_>, output: &Output) -> io::Result<()> {
@@ -111,6 +122,16 @@ fn tell(record: &Record<'_>, output: &Output) -> io::Result<()> {
         };
         let path = path.display();
         output.line(format_args!("{name:9} {path}: {title} ({source}, {samples} runs)"))?;
+        if source == "measured"
+            && let Some(late) = about.host_latest_wake_ns
+        {
+            let load = about.host_load.map(|load| format!("load {}, ", trimmed(load, 2)));
+            let (load, late) = (load.unwrap_or_default(), span(late));
+            output.line(format_args!(
+                "{:9} its host: {load}woken up to {late} late, which its delays include",
+                ""
+            ))?;
+        }
         if !about.complete {
             let error = about.error.unwrap_or("no reason is given");
             output.line(format_args!("{:9} NOT COMPLETE: {error}", ""))?;
@@ -158,7 +179,7 @@ fn table(flow: &str, differences: &[Difference], confidence: f64) -> Table {
     ]);
     for difference in differences.iter().filter(|difference| difference.flow == flow) {
         table.row([
-            difference.quantity.to_owned(),
+            named(difference),
             value(difference.unit, difference.first),
             value(difference.unit, difference.second),
             apart(difference),
@@ -168,8 +189,25 @@ fn table(flow: &str, differences: &[Difference], confidence: f64) -> Table {
     table
 }
 
-/// The difference with half the width of its interval, which lies evenly around it.
+/// A quantity with what of it is compared.
+fn named(difference: &Difference) -> String {
+    match difference.of {
+        Compared::MeanOfRuns => format!("{}, mean of runs", difference.quantity),
+        Compared::AllMessages => format!("{}, all messages", difference.quantity),
+    }
+}
+
+/// The difference with half the width of its interval where it lies evenly around it, else with both ends.
 pub(crate) fn apart(found: &Difference) -> String {
+    if let Some((low, high)) = found.interval
+        && ((high + low) / 2.0 - found.difference).abs() > (high - low) * 1e-6
+    {
+        let unit = scale(found.unit, found.difference.abs().max(high.abs()).max(low.abs()));
+        let number = |value: f64| significant(value / unit.each, 3);
+        let sign = if found.difference > 0.0 { "+" } else { "" };
+        let (apart, low, high) = (number(found.difference), number(low), number(high));
+        return format!("{sign}{apart} {} ({low} to {high})", unit.unit).replace("  ", " ");
+    }
     let half = found.interval.map(|(low, high)| (high - low) / 2.0);
     let unit = scale(found.unit, found.difference.abs().max(half.unwrap_or(0.0)));
     let number = |value: f64| significant(value / unit.each, 3);
@@ -186,6 +224,9 @@ pub(crate) fn shown(found: &Difference) -> String {
             let [ratio, low, high] = [ratio, low, high].map(|value| significant(value, 3));
             format!("{verdict}: {ratio} ({low} to {high})")
         }
+        (Verdict::Lower | Verdict::Higher, Some(ratio), None) => {
+            format!("{verdict}: {}", significant(ratio, 3))
+        }
         _ => verdict.to_string(),
     }
 }
@@ -200,6 +241,7 @@ mod tests {
             flow: "status".to_owned(),
             quantity: "delay.mean",
             unit: Unit::Nanoseconds,
+            of: Compared::MeanOfRuns,
             first: 2e6,
             second: 3e6,
             difference: 1e6,

@@ -212,7 +212,8 @@ fn spread(flow: &FlowReport) -> String {
         Some(_) => format!("{}, n = {n}", quantity::level(LEVEL)),
         None => "one run: no interval".to_owned(),
     };
-    format!("{} ({sureness}), max {longest}", quantity::mean(mean))
+    let told = format!("{} ({sureness}), max {longest}", quantity::mean(mean));
+    told.replace(") (", ", ")
 }
 
 fn verdict(steps: &[bool], output: &Output) -> anyhow::Result<Exit> {

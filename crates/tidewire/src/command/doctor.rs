@@ -1,5 +1,6 @@
 //! `tidewire doctor`: what this machine can do, and what to do about what it cannot.
 
+use crate::busy::Host;
 use crate::exit::Exit;
 use crate::listener::{self, Listener, Times, Wanted};
 use crate::output::Output;
@@ -63,6 +64,7 @@ impl Check {
 
 /// Tells every check on its line. Ends well whatever they say.
 pub(crate) fn run(output: &Output) -> anyhow::Result<Exit> {
+    let host = Host::look();
     let mut checks = vec![capability(), helper(&listener::helper()), af_xdp()];
     checks.extend(interfaces());
     checks.extend([
@@ -70,6 +72,8 @@ pub(crate) fn run(output: &Output) -> anyhow::Result<Exit> {
         wall_clock(clock::wall_error()),
         governor(),
         cores(),
+        load(&host),
+        Check::new(Status::Ok, host.wake()),
         run_folders(Path::new("runs")),
         loopback(),
     ]);
@@ -221,6 +225,18 @@ fn cores() -> Check {
     match host::cores() {
         1 => Check::new(Status::Warn, "one core: sender and receiver wait for each other"),
         cores => Check::new(Status::Ok, format!("{cores} cores")),
+    }
+}
+
+/// Whether other programs leave this one its turns.
+fn load(host: &Host) -> Check {
+    match host.load() {
+        Some((load, true)) => {
+            Check::new(Status::Warn, format!("{load}: delays include waiting for others"))
+                .fix("measure when less runs here")
+        }
+        Some((load, false)) => Check::new(Status::Ok, load),
+        None => Check::new(Status::Warn, "cannot tell how busy this machine is"),
     }
 }
 

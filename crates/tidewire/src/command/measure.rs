@@ -1,10 +1,12 @@
 //! `tidewire measure`: a scenario, or a single load, over a real port.
 
 use crate::args::{Load, Measure, PortOptions};
+use crate::busy::Host;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::output_file::Inputs;
 use crate::runs::{Findings, Recording};
+use crate::steps::Steps;
 use crate::study::{self, Chosen, Purpose};
 use crate::{interrupt, quantity, way};
 use bench::analysis::Unit;
@@ -156,8 +158,15 @@ fn carry_out(
     stop: &AtomicBool,
     output: &Output,
 ) -> anyhow::Result<Exit> {
-    let mut recording = Recording::begin(chosen, &measure.run, output)?;
-    let result = every_run(chosen, &mut against, &mut recording, stop, output);
+    let host = Host::look();
+    for warning in host.warnings(&chosen.study) {
+        output.remark(format_args!("warning: {warning}"));
+    }
+    let mut recording = Recording::begin(chosen, &measure.run, host.facts(), output)?;
+    let all = chosen.study.points.iter().map(|point| point.scenario.replications).sum();
+    let mut steps = Steps::new("measure", all, output);
+    let result = every_run(chosen, &mut against, &mut recording, &mut steps, stop);
+    steps.end();
     let closed = match against {
         Against::Station(way, _) => way.close().map_err(way::explain),
         Against::Server(_) | Against::Nobody => Ok(()),
@@ -185,9 +194,10 @@ fn every_run(
     chosen: &Chosen,
     against: &mut Against,
     recording: &mut Recording<'_>,
+    steps: &mut Steps<'_>,
     stop: &AtomicBool,
-    output: &Output,
 ) -> anyhow::Result<()> {
+    let output = steps.output;
     let hash = chosen.hash();
     for point in &chosen.study.points {
         for replication in 0..point.scenario.replications {
@@ -198,6 +208,7 @@ fn every_run(
                 Against::Nobody => {
                     let sample = local::measure(point, &hash, replication, stop);
                     recording.sample(sample.map_err(way::explain)?)?;
+                    steps.step();
                     continue;
                 }
                 Against::Station(_, peer) => (peer.to_string(), *peer),
@@ -220,6 +231,7 @@ fn every_run(
             output.record(&record(&name, &measured))?;
             tell(&name, &measured, output)?;
             recording.sample(measured.sample)?;
+            steps.step();
         }
     }
     Ok(())

@@ -7,6 +7,7 @@ use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::output_file::{self, Created, Placing};
 use crate::runs::{Findings, LEVEL, Outcome, Recording};
+use crate::steps::bar;
 use crate::study::{self, Chosen, Purpose};
 use crate::{differences, figure, host, interrupt, plot, quantity, sweep};
 use anyhow::Context;
@@ -14,7 +15,7 @@ use bench::run::{self, Ended, Goal, Look, Made, Plan, Watch, all_runs};
 use bench::sample::Sample;
 use bench::scenario::{Share, Study, means};
 use core::ops::ControlFlow;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use std::fs;
 use std::io::{self, BufWriter, IsTerminal as _};
 use std::path::Path;
@@ -40,7 +41,7 @@ pub(crate) fn run(options: &Predict, output: &Output) -> anyhow::Result<Exit> {
         chosen.inputs.refuse("--capture", path)?;
         capture(&chosen.study, path, stop)?;
     }
-    let recording = Recording::begin(&chosen, &options.run, output)?;
+    let recording = Recording::begin(&chosen, &options.run, host::facts(), output)?;
     carry_out(&chosen, options, &Made::new(), recording, stop, output)
 }
 
@@ -251,13 +252,6 @@ fn goal(options: &Predict) -> Result<Option<Goal>, Failure> {
         at_most: until.at_most,
         level: LEVEL,
     }))
-}
-
-/// How far runs are, on a terminal.
-pub(super) fn bar(runs: u64) -> ProgressBar {
-    let style = ProgressStyle::with_template("{bar:40} {pos} of {len} runs, {eta} to go")
-        .unwrap_or_else(|_| ProgressStyle::default_bar());
-    ProgressBar::new(runs).with_style(style)
 }
 
 /// Writes the frames of the first run. A run is a function of its scenario and seed, so making it

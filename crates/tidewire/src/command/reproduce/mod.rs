@@ -8,10 +8,10 @@ mod traffic;
 
 pub(super) use lines::figure;
 
-use super::predict::bar as bar_of;
 use crate::args::{Format, Reproduce};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
+use crate::steps::bar as bar_of;
 use bench::reproduce::summary::summarise;
 use bench::reproduce::{self, Impossible, Options, PAPERS, Paper, Progress, Reproduction};
 use indicatif::ProgressBar;

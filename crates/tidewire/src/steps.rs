@@ -1,0 +1,51 @@
+//! How far a command is: a bar on a terminal, and elsewhere a line for each tenth.
+
+use crate::output::Output;
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// Lines where no bar is drawn.
+const LINES: u64 = 10;
+
+/// How far it is.
+pub(crate) struct Steps<'a> {
+    what: &'a str,
+    done: u64,
+    of: u64,
+    bar: ProgressBar,
+    /// Where it is shown.
+    pub(crate) output: &'a Output,
+}
+
+impl<'a> Steps<'a> {
+    /// None of so many runs are done. A single run shows nothing: there is no part of it to tell.
+    pub(crate) fn new(what: &'a str, of: u64, output: &'a Output) -> Self {
+        let bar = if of > 1 && output.draws_progress() { bar(of) } else { ProgressBar::hidden() };
+        // Without runs behind it the bar would come after the first.
+        bar.tick();
+        Self { what, done: 0, of, bar, output }
+    }
+
+    /// One more is done.
+    pub(crate) fn step(&mut self) {
+        self.done += 1;
+        self.bar.set_position(self.done);
+        let line = |done: u64| done * LINES / self.of.max(1);
+        let is_shown = self.of > 1 && !self.output.draws_progress();
+        if is_shown && line(self.done) > line(self.done - 1) {
+            let Self { what, done, of, .. } = self;
+            self.output.remark(format_args!("{what}: {done} of {of} runs"));
+        }
+    }
+
+    /// The bar goes away.
+    pub(crate) fn end(self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// How far runs are, on a terminal.
+pub(crate) fn bar(runs: u64) -> ProgressBar {
+    let style = ProgressStyle::with_template("{bar:40} {pos} of {len} runs, {eta} to go")
+        .unwrap_or_else(|_| ProgressStyle::default_bar());
+    ProgressBar::new(runs).with_style(style)
+}
