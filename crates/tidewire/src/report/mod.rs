@@ -9,6 +9,7 @@ pub(crate) use groups::{Summed, summed};
 pub(crate) use limit::{Limit, limits};
 
 use crate::output::Output;
+use crate::paragraph::wrapped;
 use crate::quantity::{self, level};
 use crate::table::{Align, Table};
 use bench::analysis::{FlowReport, PointReport, PooledQuantile, Probability, Report, Unit};
@@ -28,13 +29,13 @@ pub(crate) fn tell(report: &Report, output: &Output) -> io::Result<()> {
             output.line(format_args!("\n{}", deadlines::table(point, report.level)))?;
         }
         for line in groups::lines(point) {
-            output.line(format_args!("  {line}"))?;
+            output.line(wrapped("  ", &line))?;
         }
         if let Some(assumptions) = point.assumptions {
-            output.line(format_args!("  bounds hold if {assumptions}"))?;
+            output.line(wrapped("  ", &format!("bounds hold if {assumptions}")))?;
         }
         for note in notes(point) {
-            output.line(format_args!("  note: {note}"))?;
+            output.line(wrapped("  note: ", &note))?;
         }
     }
     Ok(())
@@ -45,8 +46,7 @@ pub(crate) fn tell_limits(limits: &[Limit], output: &Output) -> io::Result<()> {
     if output.json || limits.is_empty() {
         return Ok(());
     }
-    let lines: Vec<String> =
-        limits.iter().map(|limit| format!("limit  {}", limit.line())).collect();
+    let lines: Vec<String> = limits.iter().map(|limit| wrapped("limit  ", &limit.line())).collect();
     output.line(format_args!("\n{}", lines.join("\n")))
 }
 
@@ -60,7 +60,10 @@ pub(crate) fn settings(settings: &BTreeMap<String, String>) -> String {
 fn heading(point: &PointReport, place: usize, report: &Report) -> String {
     let (number, of) = (place + 1, report.points.len());
     let plural = if point.replications == 1 { "" } else { "s" };
-    let runs = format!("{} run{plural}", point.replications);
+    let runs = match point.replications {
+        n if point.deterministic => format!("n = {n} copies of one run"),
+        n => format!("n = {n} run{plural}"),
+    };
     match of {
         1 => format!("{}, {runs}", settings(&point.settings)),
         _ => format!("point {number} of {of}: {}, {runs}", settings(&point.settings)),
@@ -69,12 +72,12 @@ fn heading(point: &PointReport, place: usize, report: &Report) -> String {
 
 fn point_table(point: &PointReport, confidence: f64) -> Table {
     let mean = match point.replications {
-        _ if point.deterministic => "mean (one run)".to_owned(),
+        _ if point.deterministic => "mean".to_owned(),
         1 if point.flows.iter().any(|flow| flow.within.is_some()) => {
             format!("mean (batches, {})", level(confidence))
         }
-        1 => "mean (one run)".to_owned(),
-        n => format!("mean ({}, n = {n})", level(confidence)),
+        1 => "mean".to_owned(),
+        _ => format!("mean ({})", level(confidence)),
     };
     let mut table = Table::new([
         ("flow", Align::Left),
@@ -117,30 +120,23 @@ struct Shown<'a> {
 
 fn rows(table: &mut Table, summed: &Summed<'_>, shown: &Shown<'_>) {
     let flow = summed.worst();
-    let mut name = summed.label();
-    let mut add = |what: &str, cells: [String; 6]| {
-        let [mean, sd, min, p50, p99, max] = cells;
-        table.row([core::mem::take(&mut name), what.to_owned(), mean, sd, min, p50, p99, max]);
+    let times = |table: &mut Table, name: String, kind: &str, pooled: &[PooledQuantile]| {
+        let [mean, sd, min, p50, p99, max] = spans(flow, kind, pooled);
+        table.row([name, kind.to_owned(), mean, sd, min, p50, p99, max]);
     };
-    let alone = |text: String| {
-        let mut row = [const { String::new() }; 6];
-        row[0] = text;
-        row
+    let remark = |table: &mut Table, what: &str, text: &str| {
+        table.remark([String::new(), what.to_owned()], text);
     };
-    add("delay", spans(flow, "delay", &flow.delay_pooled));
+    times(table, summed.label(), "delay", &flow.delay_pooled);
     if !flow.response_pooled.is_empty() {
-        add("response", spans(flow, "response", &flow.response_pooled));
+        times(table, String::new(), "response", &flow.response_pooled);
     }
-    if shown.is_brief {
-        if flow.lost.events > 0 {
-            add("lost", alone(share(&flow.lost, shown.point)));
-        }
-        return;
+    if let Some(found) = flow.quantity("throughput").filter(|_| !shown.is_brief) {
+        remark(table, "throughput", &quantity::mean(found));
     }
-    if let Some(found) = flow.quantity("throughput") {
-        add("throughput", alone(quantity::mean(found)));
+    if flow.lost.events > 0 || !shown.is_brief {
+        remark(table, "lost", &share(&flow.lost, shown.point));
     }
-    add("lost", alone(share(&flow.lost, shown.point)));
 }
 
 /// Of a kind of times: the mean over runs, and of all messages of all runs the standard deviation (as the

@@ -66,7 +66,8 @@ fn the_table_tells_means_with_their_spread_and_shares_with_their_bounds() {
     let output = run(&["predict", "status-short", "--no-save"]);
     check_code(&output, 0);
     let text = stdout(&output);
-    assert!(text.contains("mean (95 %, n = 3)"), "{text}");
+    assert!(text.contains("mean (95 %)") && text.contains(", n = 3 runs\n"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     let line = |starts: &str| {
         text.lines().find(|line| line.trim_start().starts_with(starts)).unwrap().to_owned()
     };
@@ -80,6 +81,46 @@ fn the_table_tells_means_with_their_spread_and_shares_with_their_bounds() {
 }
 
 #[test]
+fn one_command_tells_how_many_ieds_fit_and_draws_deadline_and_bound() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = ["predict", "ieds", "--no-save", "--figure", "drawn", "--vary"];
+    let vary = "stations.ied.count=100,140,200";
+    let output = run_in(folder.path(), &[&arguments[..], &[vary]].concat());
+    check_code(&output, 0);
+    let said = stdout(&output);
+    let limit = "limit  stations.ied.count: always met at 100; met in these runs at 140; not at\n       \
+                 200: trip-ied-200 misses its deadline";
+    assert!(said.contains(limit), "{said}");
+    let line = |starts: &str| said.lines().find(|line| line.starts_with(starts)).unwrap();
+    assert!(line("  trip (worst of 100)   3.00 ms").ends_with("  always met"), "{said}");
+    assert!(
+        line("  trip: 100 of 100").contains("100 of 100 always met; worst trip-ied-"),
+        "{said}"
+    );
+    assert_eq!(
+        said.matches("trip-ied-").count(),
+        4,
+        "a line for the group, not one for each: {said}"
+    );
+    let drawn = fs::read_to_string(folder.path().join("drawn/max.csv")).unwrap();
+    let rows = |series: &str| drawn.lines().filter(|line| line.starts_with(series)).count();
+    assert_eq!((rows("trip,"), rows("trip bound,"), rows("trip deadline,")), (3, 3, 3), "{drawn}");
+    assert!(drawn.contains("trip deadline,140,3,"), "{drawn}");
+    assert_eq!(fs::read_dir(folder.path().join("drawn")).unwrap().count(), 6, "three figures");
+    let records = records(&run(&["predict", "ieds", "--no-save", "--json", "--vary", vary]));
+    let report = records.iter().find(|record| record["type"] == "report").unwrap();
+    let limit = &report["limits"][0];
+    let value = |key: &str| limit[key][0].as_str().unwrap();
+    assert_eq!([value("always"), value("met"), value("missed")], ["100", "140", "200"]);
+    let groups = report["points"][0]["flows"].as_array().unwrap().iter();
+    assert_eq!(
+        groups.filter(|flow| flow["group"] == "trip").count(),
+        100,
+        "records have each flow"
+    );
+}
+
+#[test]
 fn a_single_run_has_an_interval_by_batches_where_it_is_long_enough() {
     // 45 reports are enough for 40 batches of one, and all of them are alike.
     let text = stdout(&run(&["predict", "status-short", "-n", "1", "--no-save"]));
@@ -89,7 +130,7 @@ fn a_single_run_has_an_interval_by_batches_where_it_is_long_enough() {
     fs::write(folder.path().join("few.toml"), FORTY.replace("messages = 40", "messages = 39"))
         .unwrap();
     let text = stdout(&run_in(folder.path(), &["predict", "few.toml", "-n", "1", "--no-save"]));
-    assert!(text.contains("mean (one run)") && !text.contains('±'), "{text}");
+    assert!(text.contains(", n = 1 run\n") && !text.contains('±'), "{text}");
 }
 
 #[test]
