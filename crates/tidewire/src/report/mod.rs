@@ -125,7 +125,7 @@ fn rows(table: &mut Table, summed: &Summed<'_>, shown: &Shown<'_>) {
         table.row([name, kind.to_owned(), mean, sd, min, p50, p99, max]);
     };
     let remark = |table: &mut Table, what: &str, text: &str| {
-        table.remark([String::new(), what.to_owned()], text);
+        table.remark([String::new()], &format!("{what:<10}  {text}"));
     };
     times(table, summed.label(), "delay", &flow.delay_pooled);
     if !flow.response_pooled.is_empty() {

@@ -125,7 +125,7 @@ fn a_single_run_has_an_interval_by_batches_where_it_is_long_enough() {
     // 45 reports are enough for 40 batches of one, and all of them are alike.
     let text = stdout(&run(&["predict", "status-short", "-n", "1", "--no-save"]));
     assert!(text.contains("mean (batches, 95 %)"), "{text}");
-    assert!(text.contains("status  delay       198.6 ± 0.0 us"), "{text}");
+    assert!(text.contains("status  delay     198.6 ± 0.0 us"), "{text}");
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("few.toml"), FORTY.replace("messages = 40", "messages = 39"))
         .unwrap();
