@@ -53,7 +53,7 @@ pub(crate) struct Meter {
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// Print the JSON Schema of the records, and stop.
-    #[arg(long, exclusive = true)]
+    #[arg(long, conflicts_with = "files")]
     pub(crate) schema: bool,
     #[command(flatten)]
     pub(crate) measuring: MeasuringOptions,

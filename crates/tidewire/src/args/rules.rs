@@ -25,15 +25,56 @@ struct Rule {
 const LOAD: [&str; 8] = ["load", "size", "bytes", "messages", "period", "time", "t1", "datagram"];
 /// Options of a port that is not there within one process.
 const PORT: [&str; 3] = ["fault", "capture", "max_frames"];
+const PRINTS: &str = "no effect with --print-scenario, which makes no run";
 const NAME_A_PEER: &str = "name a peer (--to MAC -i IF) that runs `tidewire serve`";
 
 /// All rules, verb by verb.
-const RULES: [Rule; 16] = [
+const RULES: [Rule; 19] = [
     Rule {
         applies: |cli| predicts(cli) && cli.json,
         options: &["plot"],
         reason: "no effect with --json, which writes records only",
         fix: "leave out one of the two, or draw files with --figure FOLDER",
+    },
+    Rule {
+        applies: |cli| matches!(&cli.verb, Verb::Predict(it) if it.run.print_scenario),
+        options: &[
+            "capture",
+            "figure",
+            "plot",
+            "differences",
+            "until_decided",
+            "precision",
+            "at_most",
+            "output",
+            "no_save",
+        ],
+        reason: PRINTS,
+        fix: "leave out one of the two",
+    },
+    Rule {
+        applies: |cli| measures(cli, |it| it.run.print_scenario),
+        options: &["fault", "capture", "max_frames", "class", "output", "no_save"],
+        reason: PRINTS,
+        fix: "leave out one of the two",
+    },
+    Rule {
+        applies: |cli| matches!(&cli.verb, Verb::Meter(it) if it.schema),
+        options: &[
+            "measure",
+            "report",
+            "sample",
+            "intervals",
+            "start",
+            "channel",
+            "sizes",
+            "only",
+            "top",
+            "json",
+            "quiet",
+        ],
+        reason: "no effect with --schema, which meters nothing",
+        fix: "leave out one of the two",
     },
     Rule {
         applies: |cli| measures(cli, |it| it.scenario.is_some()),
@@ -191,13 +232,14 @@ const FORMS: [Rule; 4] = [
 /// Options that have an effect only with another, and the other.
 ///
 /// clap does not require an option that conflicts with one that is given: `--class` with `-i` would pass.
-const NEEDS: [(&str, &str); 18] = [
+const NEEDS: [(&str, &str); 19] = [
     ("class", "over"),
     ("foreign_peer", "over"),
     ("called", "foreign_peer"),
     ("calling", "foreign_peer"),
     ("echoes", "foreign_peer"),
     ("udp_peer", "udp"),
+    ("peer_interface", "interface"),
     ("metrics_anywhere", "metrics"),
     ("full", "annotate"),
     ("anonymize_key", "anonymize"),
