@@ -4,14 +4,16 @@
 //! has the options that have an effect there, with a command line that shows it. Every other option of
 //! the verb has to be refused.
 
+mod listening;
+mod measuring;
 mod modes;
 
 use crate::export::CELL;
-use crate::{check_code, command, records, run, run_in, stderr, stdout};
-use modes::MODES;
+use crate::{check_code, command, program, records, run, run_in, stderr, stdout};
+use modes::{ENDINGS, MODES};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::UdpSocket;
 use std::path::Path;
 use std::process::{Output, Stdio};
@@ -163,6 +165,28 @@ fn options() -> BTreeMap<String, BTreeMap<String, Option<String>>> {
     found
 }
 
+/// The short form of an option that a mode may be written with.
+fn short(entry: &Obeyed) -> &'static str {
+    match entry.option {
+        "--interface" => "-i",
+        "--read" => "-r",
+        "--write" => "-w",
+        other => other,
+    }
+}
+
+/// Problem of a mode by itself; none if its command line ends as it should.
+fn badly_ended(mode: &Mode) -> Option<String> {
+    let (output, _folder) = attempt(&words(mode.base));
+    let ending = ENDINGS.iter().find(|ending| ending.0 == mode.base);
+    let (code, said) = ending.map_or((0, ""), |ending| (ending.1, ending.2));
+    let ends_well = output.status.code() == Some(code) && stderr(&output).contains(said);
+    (!ends_well).then(|| {
+        let status = output.status;
+        format!("{} ends with {status}:\n{}{}", mode.base, stdout(&output), stderr(&output))
+    })
+}
+
 /// Problem of an option that is said to be obeyed; none if its effect shows.
 fn problem(mode: &Mode, entry: &Obeyed) -> Option<String> {
     let base = words(mode.base);
@@ -170,8 +194,15 @@ fn problem(mode: &Mode, entry: &Obeyed) -> Option<String> {
         Some(line) => words(line),
         None => [base.clone(), words(entry.words)].concat(),
     };
-    if matches!(entry.effect, Effect::IsTheMode | Effect::ShownBy(_)) {
-        return None;
+    match entry.effect {
+        Effect::IsTheMode => {
+            let is_there = base.iter().any(|word| word == entry.option || *word == short(entry));
+            // `meter` writes records with and without it.
+            let is_there = is_there || (mode.verb, entry.option) == ("meter", "--json");
+            return (!is_there).then(|| "is not in the words of the mode".to_owned());
+        }
+        Effect::ShownBy(_) => return None,
+        _ => {}
     }
     if !with.iter().any(|word| word == entry.option) {
         return Some("the command line has no such option".to_owned());
@@ -200,10 +231,35 @@ fn unrefused(mode: &Mode, option: &str, value: Option<&str>) -> Option<String> {
     with.extend(value.map(|value| sample(option, value)));
     let (output, _folder) = attempt(&with);
     let is_named = stderr(&output).contains(option);
-    let is_refused = output.status.code() == Some(2) && is_named && output.stdout.is_empty();
+    let printed = stdout(&output);
+    let prints_nothing = printed.is_empty() || printed.starts_with("{\"type\":\"error\"");
+    let is_refused = output.status.code() == Some(2) && is_named && prints_nothing;
     (!is_refused).then(|| {
         format!("neither in the table nor refused:\n{}{}", stdout(&output), stderr(&output))
     })
+}
+
+const RENAMED: [&str; 1] = ["measure tr-88-04"];
+/// Options that a verb only refuses: `advise` has no transport over TCP, and `export` shows that a build
+/// without Parquet refuses it.
+const REFUSED: [(&str, &str); 2] = [("advise", "--foreign-peer"), ("watch", "--parquet")];
+
+/// Options that are refused in every mode of their verb: a sample may be refused for its value alone.
+fn never_obeyed<'a>(
+    options: &'a BTreeMap<String, BTreeMap<String, Option<String>>>,
+    modes: &[&Mode],
+) -> Vec<(&'a str, &'a str)> {
+    let obeyed: BTreeSet<(&str, &str)> = modes
+        .iter()
+        .flat_map(|mode| mode.obeyed.iter().map(|entry| (mode.verb, entry.option)))
+        .collect();
+    let verbs: BTreeSet<&str> = modes.iter().map(|mode| mode.verb).collect();
+    let all = options
+        .iter()
+        .filter(|(verb, _)| verbs.contains(verb.as_str()) && !RENAMED.contains(&verb.as_str()));
+    all.flat_map(|(verb, of)| of.keys().map(|it| (verb.as_str(), it.as_str())))
+        .filter(|pair| !obeyed.contains(pair) && !REFUSED.contains(pair))
+        .collect()
 }
 
 /// Problems of a mode.
@@ -217,6 +273,7 @@ fn problems(mode: &Mode, all: &BTreeMap<String, Option<String>>) -> Vec<String> 
         found.map(|what| format!("{}: {option} {what}", mode.base))
     };
     let mut found: Vec<String> = all.iter().filter_map(named).collect();
+    found.extend(badly_ended(mode));
     let extra = mode.obeyed.iter().filter(|entry| !all.contains_key(entry.option));
     found.extend(extra.map(|entry| format!("{}: there is no {}", mode.base, entry.option)));
     found
@@ -232,6 +289,8 @@ fn every_option_is_obeyed_or_refused_in_every_mode() {
         options.keys().filter(own).filter(|it| !verbs.contains(it.as_str())).collect();
     assert!(missing.is_empty(), "no mode of {missing:?}");
     let modes: Vec<&Mode> = MODES.iter().flat_map(|modes| modes.iter()).collect();
+    let never = never_obeyed(&options, &modes);
+    assert!(never.is_empty(), "in no mode have an effect: {never:?}");
     let next = std::sync::atomic::AtomicUsize::new(0);
     let found = std::sync::Mutex::new(Vec::new());
     std::thread::scope(|scope| {
@@ -315,4 +374,117 @@ fn options_without_effect_say_what_to_use() {
         check_code(&output, 2);
         assert!(stderr(&output).contains(said), "{line}: {}", stderr(&output));
     }
+}
+
+#[test]
+fn a_cap_holds_for_the_runs_of_a_live_search() {
+    let free = || UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let (here, there) = (free(), free());
+    let mut serving = command(&["serve", "--udp", &there, "-n", "2", "-t", "60 s", "--json"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(serving.stdout.take().unwrap()).lines();
+    assert!(lines.next().unwrap().unwrap().contains("listening"));
+    let folder = tempfile::tempdir().unwrap();
+    let bulk = "pattern = { kind = \"bulk\", total = \"3 kB\" }";
+    let poisson = "pattern = { kind = \"poisson\", mean-interval = \"5 ms\" }";
+    let text = SHORT.replace(poisson, bulk).replace("loss = \"5 %\"", "loss = \"0 %\"");
+    fs::write(folder.path().join("bulk.toml"), text.replace("50 ms", "20 s")).unwrap();
+    let line = format!(
+        "advise bulk.toml --live --udp {here} --udp-peer {there} --budget 2 --max-frames 10 \
+         --objective throughput"
+    );
+    check_code(&run_in(folder.path(), &words(&line)), 4);
+    assert!(serving.wait().unwrap().success());
+    let records = lines.map(|line| serde_json::from_str(&line.unwrap()).unwrap());
+    let sessions = records.filter(|it: &serde_json::Value| it["type"] == "session");
+    let took_ns: Vec<u64> = sessions.map(|it| it["took_ns"].as_u64().unwrap()).collect();
+    // A frame for each of 30 messages. A second's frames may leave at once, and the other 20 take 2 s.
+    assert!(took_ns.len() == 2 && took_ns.iter().all(|it| *it > 1_900_000_000), "{took_ns:?}");
+}
+
+#[test]
+fn a_cap_holds_for_layers() {
+    let line = "measure layers --udp 127.0.0.1:0 --udp-peer 127.0.0.1:0 --messages 1 --rounds 2 \
+                --sizes 64,128";
+    let ended_within_5s = |more: &str| {
+        let mut limited = program("timeout");
+        limited.args(["5", env!("CARGO_BIN_EXE_tidewire")]).args(words(line)).args(words(more));
+        let ended = limited.stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
+        ended.code() == Some(0)
+    };
+    // Dozens of frames, of which 5 go out in 5 s.
+    assert!(ended_within_5s("") && !ended_within_5s("--max-frames 1"));
+}
+
+/// Output of a command line on a terminal of its own, which is sent keys, up to a text; none where there is
+/// no such text in 20 s.
+fn drawn(folder: &Path, line: &str, keys: &str, until: &str) -> Option<String> {
+    let quoted: Vec<String> = words(line).iter().map(|word| format!("'{word}'")).collect();
+    let tidewire = env!("CARGO_BIN_EXE_tidewire");
+    let shell = format!("stty cols 80 rows 24; exec '{tidewire}' {}", quoted.join(" "));
+    let mut child = program("timeout")
+        .args(["20", "script", "-qefc", &shell, "/dev/null"])
+        .current_dir(folder)
+        .env("TERM", "xterm")
+        .env("LC_ALL", "C.UTF-8")
+        .env_remove("NO_COLOR")
+        .env_remove("COLORFGBG")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(keys.as_bytes()).unwrap();
+    let mut output = child.stdout.take().unwrap();
+    let (mut octets, mut buffer) = (Vec::new(), [0; 4_096]);
+    let is_there = |octets: &[u8]| String::from_utf8_lossy(octets).contains(until);
+    while !is_there(&octets) {
+        match output.read(&mut buffer) {
+            Ok(0) | Err(_) => break,
+            Ok(count) => octets.extend(&buffer[..count]),
+        }
+    }
+    // One of them is the key that ends it; it may have ended already.
+    let _ = input.write_all(b"qx");
+    let _ = std::io::copy(&mut output, &mut std::io::sink());
+    let ended = child.wait().unwrap();
+    (ended.success() && is_there(&octets)).then(|| String::from_utf8_lossy(&octets).into_owned())
+}
+
+#[test]
+fn options_of_screens_change_what_is_drawn() {
+    let mut script = program("script");
+    if !script.arg("--version").stdout(Stdio::null()).status().is_ok_and(|it| it.success()) {
+        println!("skipped: no script(1), which gives a command a terminal");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    fs::copy(CELL, folder.path().join("cell.pcapng")).unwrap();
+    let stream = run_in(folder.path(), &["meter", "cell.pcapng", "--sample", "500 ms"]);
+    fs::write(folder.path().join("stream.ndjson"), stream.stdout).unwrap();
+    let check = |line: &str, keys: &str, without: &str, option: &str, with: &str| {
+        let base = drawn(folder.path(), line, keys, without);
+        let base = base.unwrap_or_else(|| panic!("{line}: no {without:?}"));
+        assert!(!base.contains(with), "{line} draws {with:?} without {option}: {base}");
+        let line = format!("{line} {option}");
+        assert!(drawn(folder.path(), &line, keys, with).is_some(), "{line}: no {with:?}");
+    };
+    let show = "show stream.ndjson";
+    check(show, "", "38;5;1;", "--theme dark", "38;5;9;");
+    check(show, "5", "█", "--symbols ascii", "##");
+    check(show, "", "38;5;1;", "--plain", "595 frames, the last after");
+    let measures = "watch -r cell.pcapng --screen measures";
+    check(measures, "", "38;5;1;", "--theme dark", "38;5;9;");
+    check(measures, "5", "█", "--symbols ascii", "##");
+    check(measures, "3", "00:02", "--top 1", "others");
+    let monitor = "watch -r cell.pcapng --screen monitor --speed max";
+    check(monitor, "", "38;5;5;", "--theme dark", "38;5;11;");
+    check(monitor, "", "█", "--symbols ascii", "#");
+    check(monitor, "", "1M", "--bits-scale '7 Mbit/s'", "7M");
+    check(monitor, "", "100", "--packets-scale 777", "777");
+    check(monitor, "", "q\u{1b}[24;3Hquit", "--keys quit=x", "x\u{1b}[24;3Hquit");
+    check(monitor, "", "filter: all", "--from-station 02:00:00:00:00:01", "filter: from 02:00");
+    check(monitor, "", "filter: all", "--to-station 02:00:00:00:00:01", "filter: to 02:00");
 }

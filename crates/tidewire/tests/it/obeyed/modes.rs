@@ -1,17 +1,38 @@
 //! Modes of the verbs, and the options that each obeys.
 
 use super::Effect::{Changes, Hushes, IsTheMode, Omits, Says, ShownBy, Writes};
+use super::listening::{STREAMS, WATCH};
+use super::measuring::MEASURE;
 use super::{Mode, Obeyed, obeyed};
+
+const PEER: &str = "advise::what_a_peer_decides_is_not_tried_against_it_and_said";
+
+/// Modes that do not end with 0: their command lines, exit codes and what they say.
+pub(super) const ENDINGS: [(&str, i32, &str); 11] = [
+    ("measure short.toml --to 02:00:00:00:00:07 -i nosuchif0", 1, NO_PORT),
+    ("measure --over iso-tcp://127.0.0.1:1 --foreign-peer", 1, "no connection to"),
+    ("measure tr-88-04 --to 02:00:00:00:00:07 -i nosuchif0", 1, NO_PORT),
+    ("serve -i nosuchif0", 1, NO_PORT),
+    ("serve --xdp nosuchif0", 1, NO_PORT),
+    ("watch -i nosuchif0", 1, NO_PORT),
+    ("watch -r cell.pcapng --screen monitor", 2, "needs a terminal"),
+    ("capture -i nosuchif0 -w out.pcapng", 1, NO_PORT),
+    ("relay nosuchif0 nosuchif1", 1, NO_PORT),
+    ("advise short.toml", 4, ""),
+    (LIVE_SEARCH, 2, "no class-4 flow sends as fast as it can"),
+];
+const NO_PORT: &str = "no such interface: \"nosuchif0\"";
+const LIVE_SEARCH: &str =
+    "advise short.toml --live --objective throughput --udp 127.0.0.1:0 --udp-peer 127.0.0.1:9";
 
 /// Modes of all verbs.
 pub(super) const MODES: [&[Mode]; 5] = [&PREDICT, &MEASURE, &WATCH, &STREAMS, &OTHERS];
 
-const LIVE: &str = "wires::two_processes_measure_over_loopback_without_any_privilege";
-const PORT_IN: &str = "watch::a_live_port_is_heard_and_nothing_is_dropped";
-const QUIET: Obeyed = obeyed("--quiet", "--quiet", ShownBy("obeyed::quiet_leaves_remarks_out"));
-const JSON: Obeyed = obeyed("--json", "--json", Changes);
+pub(super) const QUIET: Obeyed =
+    obeyed("--quiet", "--quiet", ShownBy("obeyed::quiet_leaves_remarks_out"));
+pub(super) const JSON: Obeyed = obeyed("--json", "--json", Changes);
 
-const PREDICT: [Mode; 3] = [
+const PREDICT: [Mode; 4] = [
     Mode {
         verb: "predict",
         base: "predict short.toml",
@@ -52,6 +73,19 @@ const PREDICT: [Mode; 3] = [
         ],
     },
     Mode {
+        verb: "predict",
+        base: "predict short.toml --print-scenario",
+        obeyed: &[
+            obeyed("--print-scenario", "", IsTheMode),
+            obeyed("--seed", "--seed 7", Says("seed = 7")),
+            obeyed("--runs", "--runs 3", Says("replications = 3")),
+            obeyed("--vary", "--vary flow.*.size=64B,99B", Says("99 B")),
+            obeyed("--require", "--require 'miss(status) < 1 %'", Says("miss(status) < 1 %")),
+            JSON,
+            QUIET,
+        ],
+    },
+    Mode {
         verb: "predict layers",
         base: "predict layers",
         obeyed: &[
@@ -67,436 +101,7 @@ const PREDICT: [Mode; 3] = [
     },
 ];
 
-const MEASURE: [Mode; 9] = [
-    Mode {
-        verb: "measure",
-        base: "measure short.toml",
-        obeyed: &[
-            obeyed("--seed", "--seed 7 --print-scenario", Says("seed = 7")),
-            obeyed("--runs", "--runs 3", Says("3 runs")),
-            obeyed("--output", "--output out", Writes("out")),
-            obeyed("--no-save", "--no-save", Omits("runs")),
-            obeyed("--print-scenario", "--print-scenario", Says("[[station]]")),
-            obeyed("--to", "--to 02:00:00:00:00:07", Says("--to needs a port")),
-            obeyed("--interface", "-i nosuchif0 --interface nosuchif0", Says("--interface")),
-            obeyed("--xdp", "--xdp nosuchif0", Says("--to is missing")),
-            obeyed("--udp", "--udp 127.0.0.1:0", Says("--to is missing")),
-            obeyed("--udp-peer", "--udp-peer 127.0.0.1:0", Says("--udp")),
-            obeyed("--over", "--over tcp://there", Says("not an iso-tcp address")),
-            JSON,
-            obeyed("--quiet", "--quiet", Hushes("run folder:")),
-        ],
-    },
-    Mode {
-        verb: "measure",
-        base: "measure short.toml --to 02:00:00:00:00:07 -i nosuchif0",
-        obeyed: &[
-            obeyed("--to", "", IsTheMode),
-            obeyed("--interface", "", IsTheMode),
-            obeyed("--seed", "--seed 7 --print-scenario", Says("seed = 7")),
-            obeyed("--runs", "--runs 3 --print-scenario", Says("replications = 3")),
-            obeyed("--output", "", ShownBy(LIVE)),
-            obeyed("--no-save", "", ShownBy(LIVE)),
-            obeyed("--print-scenario", "--print-scenario", Says("[[station]]")),
-            obeyed("--fault", "--fault loss=banana", Says("banana")),
-            obeyed("--capture", "--capture short.toml", Says("--capture")),
-            obeyed(
-                "--max-frames",
-                "",
-                ShownBy("obeyed::a_cap_holds_on_loopback_where_it_is_asked_for"),
-            ),
-            obeyed("--json", "--json", Says("\"type\":\"error\"")),
-            QUIET,
-        ],
-    },
-    Mode {
-        verb: "measure",
-        base: "measure --to 02:00:00:00:00:07 -i nosuchif0 --load cyclic --print-scenario",
-        obeyed: &[
-            obeyed("--to", "", IsTheMode),
-            obeyed("--interface", "", IsTheMode),
-            obeyed("--load", "", IsTheMode),
-            obeyed("--print-scenario", "", IsTheMode),
-            obeyed("--size", "--size '100 B'", Changes),
-            obeyed("--bytes", "--bytes 5000", Changes),
-            obeyed("--messages", "--messages 5", Changes),
-            obeyed("--period", "--period '30 ms'", Changes),
-            obeyed("--time", "--time '5 s'", Changes),
-            obeyed("--t1", "--t1 '30 ms'", Changes),
-            obeyed("--datagram", "--datagram", Changes),
-            obeyed("--seed", "--seed 7", Changes),
-            obeyed("--runs", "--runs 3", Changes),
-            obeyed("--output", "", ShownBy(LIVE)),
-            obeyed("--no-save", "", ShownBy(LIVE)),
-            obeyed("--fault", "", ShownBy(LIVE)),
-            obeyed("--capture", "", ShownBy(LIVE)),
-            obeyed(
-                "--max-frames",
-                "",
-                ShownBy("obeyed::a_cap_holds_on_loopback_where_it_is_asked_for"),
-            ),
-            JSON,
-            QUIET,
-        ],
-    },
-    Mode {
-        verb: "measure",
-        base: "measure --to 02:00:00:00:00:07 -i nosuchif0 --print-scenario",
-        obeyed: &[
-            obeyed("--to", "", IsTheMode),
-            obeyed("--interface", "", IsTheMode),
-            obeyed("--print-scenario", "", IsTheMode),
-            obeyed("--load", "--load cyclic", Changes),
-            obeyed("--size", "--size '100 B'", Changes),
-            obeyed("--bytes", "--bytes 5000", Changes),
-            obeyed("--messages", "--messages 5", Changes),
-            obeyed("--time", "--time '5 s'", Changes),
-            obeyed("--t1", "--t1 '30 ms'", Changes),
-            obeyed("--datagram", "--datagram", Changes),
-            obeyed("--seed", "--seed 7", Changes),
-            obeyed("--runs", "--runs 3", Changes),
-            obeyed("--output", "", ShownBy(LIVE)),
-            obeyed("--no-save", "", ShownBy(LIVE)),
-            obeyed("--fault", "", ShownBy(LIVE)),
-            obeyed("--capture", "", ShownBy(LIVE)),
-            obeyed(
-                "--max-frames",
-                "",
-                ShownBy("obeyed::a_cap_holds_on_loopback_where_it_is_asked_for"),
-            ),
-            JSON,
-            QUIET,
-        ],
-    },
-    Mode {
-        verb: "measure",
-        base: "measure --over iso-tcp://127.0.0.1:1 --print-scenario",
-        obeyed: &[
-            obeyed("--over", "", IsTheMode),
-            obeyed("--print-scenario", "", IsTheMode),
-            obeyed(
-                "--to",
-                "=measure --over iso-tcp://127.0.0.1:1 --to 02:00:00:00:00:07",
-                Says("leave --to out"),
-            ),
-            obeyed("--class", "=measure --over iso-tcp://127.0.0.1:1 --class 1", Says("--class 1")),
-            obeyed("--load", "--load cyclic", Changes),
-            obeyed("--size", "--size '100 B'", Changes),
-            obeyed("--bytes", "--bytes 5000", Changes),
-            obeyed("--messages", "--messages 5", Changes),
-            obeyed("--time", "--time '5 s'", Changes),
-            obeyed("--seed", "--seed 7", Changes),
-            obeyed("--runs", "--runs 3", Changes),
-            obeyed("--output", "", ShownBy(LIVE)),
-            obeyed("--no-save", "", ShownBy(LIVE)),
-            obeyed(
-                "--max-frames",
-                "",
-                ShownBy("obeyed::a_cap_holds_on_loopback_where_it_is_asked_for"),
-            ),
-            obeyed(
-                "--foreign-peer",
-                "=measure --over iso-tcp://127.0.0.1:1 --foreign-peer",
-                Says("no connection to"),
-            ),
-            JSON,
-            QUIET,
-        ],
-    },
-    Mode {
-        verb: "measure",
-        base: "measure --over iso-tcp://127.0.0.1:1 --foreign-peer",
-        obeyed: &[
-            obeyed("--over", "", IsTheMode),
-            obeyed("--foreign-peer", "", IsTheMode),
-            obeyed("--class", "--class 1", Says("--class 1")),
-            obeyed("--called", "--called 1", Says("is no TSAP-ID")),
-            obeyed("--calling", "--calling 1", Says("is no TSAP-ID")),
-            obeyed(
-                "--echoes",
-                "",
-                ShownBy("iso_tcp::a_foreign_peer_gets_connections_and_echoes_one_at_a_time"),
-            ),
-            obeyed("--messages", "--messages 3", Says("of 3 connections")),
-            obeyed("--period", "--period soon", Says("--period")),
-            JSON,
-            QUIET,
-        ],
-    },
-    Mode {
-        verb: "measure layers",
-        base: "measure layers",
-        obeyed: &[
-            obeyed(
-                "--interface",
-                "--interface nosuchif0 --peer-interface nosuchif1",
-                Says("nosuchif0"),
-            ),
-            obeyed(
-                "--peer-interface",
-                "--interface nosuchif0 --peer-interface nosuchif0",
-                Says("its own peer"),
-            ),
-            obeyed("--udp", "--udp 192.0.2.1:0 --udp-peer 192.0.2.1:0", Says("192.0.2.1")),
-            obeyed("--udp-peer", "--udp 127.0.0.1:0 --udp-peer 192.0.2.1:0", Says("192.0.2.1")),
-            obeyed("--sizes", "--sizes 64,128", Hushes("1495")),
-            obeyed("--messages", "--json --messages 2", Says("\"messages\":2,")),
-            obeyed("--rounds", "--json --rounds 2", Says("\"rounds\":2,")),
-            obeyed("--seed", "--json --seed 7", Says("\"seed\":\"7\"")),
-            obeyed("--figure", "--figure f.svg", Writes("f.svg")),
-            JSON,
-            QUIET,
-        ],
-    },
-    Mode {
-        verb: "measure tr-88-04",
-        base: "measure tr-88-04 --to 02:00:00:00:00:07 -i nosuchif0",
-        obeyed: &[
-            obeyed("--to", "", IsTheMode),
-            obeyed("--interface", "", IsTheMode),
-            obeyed("--fault", "--fault loss=banana", Says("banana")),
-            obeyed("--bytes", "--bytes many", Says("--bytes")),
-            obeyed(
-                "--capture",
-                "",
-                ShownBy("wires::the_experiments_of_tr_88_04_run_between_two_namespaces"),
-            ),
-            obeyed(
-                "--max-frames",
-                "",
-                ShownBy("obeyed::a_cap_holds_on_loopback_where_it_is_asked_for"),
-            ),
-            obeyed(
-                "--messages",
-                "",
-                ShownBy("wires::the_experiments_of_tr_88_04_run_between_two_namespaces"),
-            ),
-            obeyed(
-                "--seed",
-                "",
-                ShownBy("wires::the_experiments_of_tr_88_04_run_between_two_namespaces"),
-            ),
-            obeyed("--json", "--json", Says("\"type\":\"error\"")),
-            QUIET,
-        ],
-    },
-    Mode {
-        verb: "serve",
-        base: "serve -i nosuchif0",
-        obeyed: &[
-            obeyed("--interface", "", IsTheMode),
-            obeyed("--fault", "--fault loss=banana", Says("banana")),
-            obeyed("--time", "--time soon", Says("--time")),
-            obeyed(
-                "--capture",
-                "",
-                ShownBy(
-                    "relay::the_log_of_a_relay_the_meters_on_both_sides_and_the_stations_agree",
-                ),
-            ),
-            obeyed(
-                "--max-frames",
-                "",
-                ShownBy("obeyed::a_cap_holds_on_loopback_where_it_is_asked_for"),
-            ),
-            obeyed("--runs", "", ShownBy(LIVE)),
-            obeyed("--json", "--json", Says("\"type\":\"error\"")),
-            QUIET,
-        ],
-    },
-];
-
-const WATCH: [Mode; 5] = [
-    Mode {
-        verb: "watch",
-        base: "watch -r cell.pcapng",
-        obeyed: &[
-            obeyed("--read", "", IsTheMode),
-            obeyed(
-                "--follow",
-                "",
-                ShownBy("capture::a_growing_file_is_followed_until_an_interrupt"),
-            ),
-            obeyed("--filter", "--filter 'from 02:00:00:00:00:01'", Changes),
-            obeyed("--far", "--far cell.pcapng", Changes),
-            obeyed("--metrics", "--metrics 127.0.0.1:0", Says("metrics at http://")),
-            obeyed(
-                "--metrics-anywhere",
-                "--metrics 0.0.0.0:0 --metrics-anywhere",
-                Says("metrics at http://0"),
-            ),
-            obeyed("--measure", "--measure '1 s'", Changes),
-            obeyed("--report", "--report '500 ms'", Changes),
-            obeyed("--sample", "--sample '500 ms' --json", Says("\"type\":\"sample\"")),
-            obeyed("--intervals", "--intervals 2 --measure '1 s'", Changes),
-            obeyed("--start", "--start 1970-01-01T00:00:02Z", Changes),
-            obeyed("--channel", "--channel '2 Mbit/s'", Changes),
-            obeyed("--sizes", "--sizes 64,128 --json", Says("[64,128]")),
-            obeyed("--only", "--only 'dt_*'", Changes),
-            obeyed("--csv", "--csv tables", Writes("tables/hosts.csv")),
-            obeyed("--zeek", "--zeek tables", Writes("tables/tidewire_hosts.log")),
-            obeyed("--annotate", "--annotate a.pcapng", Writes("a.pcapng")),
-            obeyed("--events", "--events e.ndjson", Writes("e.ndjson")),
-            obeyed("--require", "--require 'R_RD(host) < 1 %'", Says("R_RD(host) < 1 %")),
-            obeyed("--fail-on", "", ShownBy("slowest::a_finding_is_an_exit_code_on_request")),
-            obeyed(
-                "--anonymize",
-                "--anonymize --annotate a.pcapng --json",
-                Hushes("02:00:00:00:00:01"),
-            ),
-            obeyed("--anonymize-key", "--anonymize --anonymize-key short.toml", Says("short.toml")),
-            obeyed("--screen", "--screen monitor --plain", Changes),
-            JSON,
-            QUIET,
-        ],
-    },
-    Mode {
-        verb: "watch",
-        base: "watch -r cell.pcapng --screen monitor --plain",
-        obeyed: &[
-            obeyed("--read", "", IsTheMode),
-            obeyed("--screen", "", IsTheMode),
-            obeyed("--plain", "", IsTheMode),
-            obeyed("--filter", "--filter 'from 02:00:00:00:00:01'", Changes),
-            obeyed("--sample", "--sample '1 s'", Changes),
-            obeyed("--from-station", "--from-station 02:00:00:00:00:01", Changes),
-            obeyed("--to-station", "--to-station 02:00:00:00:00:01", Changes),
-            obeyed("--speed", "--speed nought", Says("--speed")),
-            JSON,
-            QUIET,
-        ],
-    },
-    Mode {
-        verb: "watch",
-        base: "watch -r cell.pcapng --screen measures --plain",
-        obeyed: &[
-            obeyed("--read", "", IsTheMode),
-            obeyed("--screen", "", IsTheMode),
-            obeyed("--plain", "", IsTheMode),
-            obeyed(
-                "--follow",
-                "",
-                ShownBy("capture::a_growing_file_is_followed_until_an_interrupt"),
-            ),
-            obeyed("--filter", "--filter 'from 02:00:00:00:00:01'", Changes),
-            obeyed("--measure", "--measure '1 s'", Changes),
-            obeyed("--report", "--report '500 ms'", Changes),
-            obeyed("--sample", "--sample '500 ms' --json", Says("\"type\":\"sample\"")),
-            obeyed("--intervals", "--intervals 2 --measure '1 s'", Changes),
-            obeyed("--start", "--start 1970-01-01T00:00:02Z", Changes),
-            obeyed("--channel", "--channel '2 Mbit/s'", Changes),
-            obeyed("--sizes", "--sizes 64,128 --json", Says("[64,128]")),
-            obeyed("--only", "--only 'dt_*'", Changes),
-            JSON,
-            QUIET,
-        ],
-    },
-    Mode {
-        verb: "watch",
-        base: "watch -r cell.pcapng --far cell.pcapng",
-        obeyed: &[
-            obeyed("--read", "", IsTheMode),
-            obeyed("--far", "", IsTheMode),
-            obeyed("--filter", "--filter 'from 02:00:00:00:00:01'", Changes),
-            JSON,
-            QUIET,
-        ],
-    },
-    Mode {
-        verb: "watch",
-        base: "watch -i nosuchif0",
-        obeyed: &[
-            obeyed("--interface", "", IsTheMode),
-            obeyed("--time", "--time soon", Says("--time")),
-            obeyed(
-                "--tap",
-                "",
-                ShownBy("capture::the_helper_hears_the_same_and_is_told_when_to_end"),
-            ),
-            obeyed("--filter", "", ShownBy(PORT_IN)),
-            obeyed("--far", "--far cell.pcapng", Says("what was captured before")),
-            obeyed("--far-interface", "--far-interface nosuchif0", Says("one port is one tap")),
-            obeyed("--metrics", "--metrics 0.0.0.0:0", Says("other hosts could read it")),
-            obeyed(
-                "--metrics-anywhere",
-                "--metrics 0.0.0.0:0 --metrics-anywhere",
-                Says("metrics at http://0"),
-            ),
-            obeyed("--measure", "--measure soon", Says("--measure")),
-            obeyed("--report", "--report soon", Says("--report")),
-            obeyed("--sample", "--sample soon", Says("--sample")),
-            obeyed("--intervals", "--intervals 0", Says("--intervals")),
-            obeyed("--start", "--start soon", Says("--start")),
-            obeyed("--channel", "--channel wide", Says("--channel")),
-            obeyed("--sizes", "--sizes 2,1 --json", Says("up to nine")),
-            obeyed("--only", "--only nothing", Says("nothing")),
-            obeyed("--csv", "--csv tables", Writes("tables")),
-            obeyed("--zeek", "--zeek tables", Writes("tables")),
-            obeyed("--annotate", "", ShownBy("annotated_port")),
-            obeyed("--full", "", ShownBy("annotated_port")),
-            obeyed("--events", "", ShownBy("annotated_port")),
-            obeyed("--require", "", ShownBy("watch_require")),
-            obeyed("--fail-on", "", ShownBy("slowest::a_finding_is_an_exit_code_on_request")),
-            obeyed("--anonymize", "", ShownBy("anonymize")),
-            obeyed("--anonymize-key", "--anonymize --anonymize-key none", Says("none")),
-            obeyed("--screen", "--screen monitor", Says("--plain")),
-            obeyed("--json", "--json", Says("\"type\":")),
-            QUIET,
-        ],
-    },
-];
-
-const STREAMS: [Mode; 3] = [
-    Mode {
-        verb: "meter",
-        base: "meter cell.pcapng",
-        obeyed: &[
-            obeyed("--measure", "--measure '1 s'", Changes),
-            obeyed("--report", "--report '500 ms'", Changes),
-            obeyed("--sample", "--sample '500 ms'", Changes),
-            obeyed("--intervals", "--intervals 2 --measure '1 s'", Changes),
-            obeyed("--start", "--start 1970-01-01T00:00:02Z", Changes),
-            obeyed("--channel", "--channel '2 Mbit/s'", Changes),
-            obeyed("--sizes", "--sizes 64,128", Changes),
-            obeyed("--only", "--only 'dt_*'", Changes),
-            obeyed("--top", "--top 1", Changes),
-            obeyed("--json", "", IsTheMode),
-            QUIET,
-        ],
-    },
-    Mode {
-        verb: "show",
-        base: "show stream.ndjson --plain",
-        obeyed: &[
-            obeyed("--plain", "", IsTheMode),
-            obeyed("--speed", "--speed nought", Says("--speed")),
-            JSON,
-            QUIET,
-        ],
-    },
-    Mode {
-        verb: "capture",
-        base: "capture -r cell.pcapng -w out.pcapng",
-        obeyed: &[
-            obeyed("--read", "", IsTheMode),
-            obeyed("--write", "", IsTheMode),
-            obeyed(
-                "--follow",
-                "",
-                ShownBy("capture::a_growing_file_is_followed_until_an_interrupt"),
-            ),
-            obeyed("--filter", "--filter 'from 02:00:00:00:00:01'", Says("left out by the filter")),
-            obeyed("--full", "--full", Says("user data is kept")),
-            obeyed("--rotate", "--rotate '10 kB'", Omits("out.pcapng")),
-            obeyed("--keep", "--rotate '10 kB' --keep 1", Omits("out.pcapng")),
-            obeyed("--count", "--count 5", Says("548 octets")),
-            JSON,
-            QUIET,
-        ],
-    },
-];
-
-const OTHERS: [Mode; 10] = [
+const OTHERS: [Mode; 13] = [
     Mode {
         verb: "demo",
         base: "demo",
@@ -554,6 +159,38 @@ const OTHERS: [Mode; 10] = [
     Mode { verb: "compare", base: "compare kept other", obeyed: &[JSON, QUIET] },
     Mode { verb: "reproduce", base: "reproduce", obeyed: &[JSON, QUIET] },
     Mode {
+        verb: "reproduce",
+        base: "reproduce tr-88-08 --runs 2",
+        obeyed: &[
+            obeyed("--runs", "=reproduce tr-88-08 --runs 3", Changes),
+            obeyed("--seed", "--seed 7", Changes),
+            obeyed("--format", "--format csv", Changes),
+            obeyed("--figures", "--figures drawn", Writes("drawn/tr-88-08-figure-4.svg")),
+            JSON,
+            QUIET,
+        ],
+    },
+    Mode {
+        verb: "reproduce",
+        base: "reproduce nbsir-85-3104 --runs 2",
+        obeyed: &[
+            obeyed("--runs", "=reproduce nbsir-85-3104 --runs 3", Changes),
+            obeyed("--seed", "--seed 7", Changes),
+            obeyed("--format", "--format csv", Changes),
+            obeyed("--figures", "--figures drawn", Writes("drawn")),
+            obeyed("--capture", "--capture c.pcapng", Writes("c.pcapng")),
+            obeyed(
+                "--tap",
+                "",
+                ShownBy(
+                    "reproduce::the_traffic_of_nbsir_85_3104_is_written_as_a_lan_and_as_a_test_centre_hears_it",
+                ),
+            ),
+            JSON,
+            QUIET,
+        ],
+    },
+    Mode {
         verb: "advise",
         base: "advise short.toml",
         obeyed: &[
@@ -574,6 +211,47 @@ const OTHERS: [Mode; 10] = [
             obeyed("--udp", "--udp 127.0.0.1:0", Says("--live")),
             obeyed("--over", "--over iso-tcp://127.0.0.1:1", Says("--over")),
             JSON,
+            QUIET,
+        ],
+    },
+    Mode {
+        verb: "advise",
+        base: LIVE_SEARCH,
+        obeyed: &[
+            obeyed("--live", "", IsTheMode),
+            obeyed("--objective", "", IsTheMode),
+            obeyed("--udp", "", IsTheMode),
+            obeyed("--udp-peer", "", IsTheMode),
+            obeyed(
+                "--to",
+                "=advise short.toml --live --objective throughput --udp 127.0.0.1:0 \
+                 --to 02:00:00:00:00:07 --capture c.pcapng",
+                Writes("c.pcapng"),
+            ),
+            obeyed(
+                "--interface",
+                "=advise short.toml --live --objective throughput --to 02:00:00:00:00:07 --interface nosuchif0",
+                Says("nosuchif0"),
+            ),
+            obeyed(
+                "--xdp",
+                "=advise short.toml --live --objective throughput --to 02:00:00:00:00:07 --xdp nosuchif0",
+                Says("nosuchif0"),
+            ),
+            obeyed("--point", "--point 9", Says("--point")),
+            obeyed("--budget", "", ShownBy(PEER)),
+            obeyed("--runs", "--runs 1", Says("--runs")),
+            obeyed("--seed", "--seed soon", Says("--seed")),
+            obeyed("--time", "--time soon", Says("--time")),
+            obeyed("--write", "--write short.toml", Says("is not overwritten")),
+            obeyed("--fault", "--fault loss=banana", Says("banana")),
+            obeyed("--capture", "--capture c.pcapng", Writes("c.pcapng")),
+            obeyed(
+                "--max-frames",
+                "",
+                ShownBy("obeyed::a_cap_holds_for_the_runs_of_a_live_search"),
+            ),
+            obeyed("--json", "--json", Says("\"type\":\"error\"")),
             QUIET,
         ],
     },
