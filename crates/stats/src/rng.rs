@@ -55,6 +55,13 @@ impl Stream {
         (product >> 64) as u64
     }
 
+    /// Puts items in an order drawn at random (Fisher and Yates).
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, self.below(last as u64 + 1) as usize);
+        }
+    }
+
     /// A uniform draw from [0, 1), in steps of 2^-53.
     pub fn unit(&mut self) -> f64 {
         // Signed, which a processor converts in one step.

@@ -281,6 +281,53 @@ pub fn binomial_below(events: u64, trials: u64, probability: f64) -> f64 {
     beta_reg((trials - events + 1) as f64, events as f64, 1.0 - probability)
 }
 
+/// Median of independent values with a distribution-free interval: two order statistics.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Median {
+    /// Median of the values.
+    pub median: f64,
+    /// Lower end of the interval, a value itself.
+    pub low: f64,
+    /// Upper end of the interval, a value itself.
+    pub high: f64,
+    /// Rank of both ends: `low` is the value of this rank from below, `high` from above.
+    pub rank: usize,
+    /// Probability that the interval contains the median of the distribution.
+    pub coverage: f64,
+    /// Number of values.
+    pub n: usize,
+}
+
+/// Ranks of the ends of a median's interval, counted from either end of `n` values, and its coverage: the
+/// narrowest symmetric interval that covers at least `level`, else all values (W. J. Conover, Practical
+/// Nonparametric Statistics, 1999, section 3.2). Five values cover 1 - 2 / 2^5 = 93.75 % at the most. None of no
+/// values.
+#[must_use]
+pub fn median_rank(n: usize, level: f64) -> Option<(usize, f64)> {
+    // The interval misses if fewer than `rank` values lie on one side of the median.
+    let coverage = |rank: usize| 1.0 - 2.0 * binomial_below(rank as u64, n as u64, 0.5);
+    let ranks = (1..=n.div_ceil(2)).map(|rank| (rank, coverage(rank)));
+    ranks.take_while(|(rank, coverage)| *rank == 1 || *coverage >= level).last()
+}
+
+/// Median of values and its interval, after [`median_rank`]. None of no values.
+#[must_use]
+pub fn median(values: &[f64], level: f64) -> Option<Median> {
+    let mut values = values.to_vec();
+    values.sort_by(f64::total_cmp);
+    let n = values.len();
+    let (rank, coverage) = median_rank(n, level)?;
+    let at = |place: usize| values.get(place).copied();
+    Some(Median {
+        median: at((n - 1) / 2)?.midpoint(at(n / 2)?),
+        low: at(rank - 1)?,
+        high: at(n - rank)?,
+        rank,
+        coverage,
+        n,
+    })
+}
+
 /// The percentile bootstrap: the middle `level` of what a statistic gives for `resamples` draws
 /// with replacement. None of no values or no resamples.
 #[must_use]

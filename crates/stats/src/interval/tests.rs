@@ -212,3 +212,40 @@ fn sections_cover_the_quantile_of_exponential_spans_as_often_as_they_say() {
     println!("seen: {covered} of 500 intervals by sectioning cover the 99th percentile");
     assert!((456..=494).contains(&covered), "{covered}");
 }
+
+#[test]
+fn median_intervals_cover_what_the_binomial_says() {
+    // 1 - 2 sum of C(n, i) / 2^n below the rank: 2/32 of 5, 2/64 of 6, 22/1024 of 10.
+    for (n, rank, coverage) in [
+        (1, 1, 0.0),
+        (5, 1, 0.9375),
+        (6, 1, 0.96875),
+        (8, 1, 0.9921875),
+        (9, 2, 0.9609375),
+        (10, 2, 0.978515625),
+        (20, 6, 0.958610534667969),
+    ] {
+        let found = median_rank(n, 0.95).unwrap();
+        assert!(found.0 == rank && (found.1 - coverage).abs() < 1e-9, "{n}: {found:?}");
+    }
+    assert_eq!(median_rank(0, 0.95), None);
+    let five = median(&[4.0, 1.0, 9.0, 3.0, 2.0], 0.95).unwrap();
+    assert_eq!((five.median, five.low, five.high, five.n), (3.0, 1.0, 9.0, 5));
+    let ten: Vec<f64> = (1..=10).map(f64::from).collect();
+    let ten = median(&ten, 0.95).unwrap();
+    assert_eq!((ten.median, ten.low, ten.high), (5.5, 2.0, 9.0));
+}
+
+#[test]
+fn median_intervals_contain_the_median_as_often_as_they_say() {
+    let mut stream = Stream::named(1, "median");
+    let trials = 4_000;
+    let contains = |stream: &mut Stream| {
+        let values: Vec<f64> = (0..5).map(|_| normal(stream)).collect();
+        let found = median(&values, 0.95).unwrap();
+        found.low <= 0.0 && 0.0 <= found.high
+    };
+    let share = (0..trials).filter(|_| contains(&mut stream)).count() as f64 / f64::from(trials);
+    // 0.9375 within four standard deviations of 4,000 draws.
+    assert!((share - 0.9375).abs() < 4.0 * (0.9375 * 0.0625 / 4_000.0_f64).sqrt(), "{share}");
+}

@@ -155,9 +155,7 @@ pub fn measure(
 /// look like a matter of size.
 fn shuffled(sizes: &[usize], order: &mut Stream) -> Vec<usize> {
     let mut sizes = sizes.to_vec();
-    for last in (1..sizes.len()).rev() {
-        sizes.swap(last, order.below(last as u64 + 1) as usize);
-    }
+    order.shuffle(&mut sizes);
     sizes
 }
 
