@@ -83,9 +83,15 @@ impl<U: Users> Party<U> {
         self.shuttle(now);
     }
 
-    /// The next thing the rendezvous has to tell.
+    /// The next thing the rendezvous has to tell. A session begins when its call is taken: until then the one
+    /// before it may not have ended, and its end drops what was counted.
     pub(super) fn told(&mut self) -> Option<Indication> {
-        self.told.pop_front()
+        let told = self.told.pop_front();
+        if let Some(Indication::Called { hello, .. }) = &told {
+            self.flows = hello.flows;
+            self.at_call = self.host.counters();
+        }
+        told
     }
 
     /// Whether the rendezvous has something to tell.
@@ -174,10 +180,6 @@ impl<U: Users> Party<U> {
                     self.host.send_unitdata(now, unitdata);
                 }
                 Some(Output::Deliver(indication)) => {
-                    if let Indication::Called { hello, .. } = indication {
-                        self.flows = hello.flows;
-                        self.at_call = self.host.counters();
-                    }
                     self.told.push_back(indication);
                 }
                 Some(Output::Note(_)) => {}
