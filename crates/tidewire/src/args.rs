@@ -8,6 +8,7 @@ pub(crate) mod measuring;
 pub(crate) mod predict;
 pub(crate) mod profiles;
 pub(crate) mod relay;
+pub(crate) mod reproduce;
 pub(crate) mod rules;
 pub(crate) mod source;
 
@@ -90,7 +91,7 @@ pub(crate) enum Verb {
     /// Search for the transport settings that suit a network, and say on what evidence.
     Advise(Box<advise::Advise>),
     /// Set the figures of a paper beside ours, each with a verdict.
-    Reproduce(Reproduce),
+    Reproduce(Box<reproduce::Reproduce>),
     /// The scenarios that come with tidewire.
     Scenarios(Scenarios),
     /// The machines that simulated stations can be on.
@@ -221,32 +222,9 @@ pub(crate) struct Measure {
 pub(crate) enum MeasureExperiment {
     /// What each layer of a station costs, against the size of the message.
     Layers(Box<layers::MeasureLayers>),
-    /// The experiments of TR-88-04: delay and throughput of datagrams and virtual circuits against
-    /// size, and of circuits against timer, window and their number.
-    #[command(name = "tr-88-04")]
-    Transfer(Box<MeasureTransfer>),
-}
-
-/// `measure tr-88-04`
-#[derive(Args, Debug)]
-#[command(
-    after_help = "Examples:\n  tidewire measure tr-88-04                         on a LAN within this process\n  tidewire measure tr-88-04 --to 02:00:00:00:00:07 -i eth1"
-)]
-pub(crate) struct MeasureTransfer {
-    /// The station address of a `serve` to measure against.
-    #[arg(long, value_name = "MAC")]
-    pub(crate) to: Option<wire::addr::Mac>,
-    #[command(flatten)]
-    pub(crate) port: PortOptions,
-    /// Messages of each delay.
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 50)]
-    pub(crate) messages: u64,
-    /// Octets of each throughput, in 500 messages at the most.
-    #[arg(long, value_name = "SIZE", default_value = "1 MB")]
-    pub(crate) bytes: String,
-    /// The seed.
-    #[arg(long, default_value_t = 1)]
-    pub(crate) seed: u64,
+    /// Moved to `reproduce tr-88-04 --live`.
+    #[command(name = "tr-88-04", hide = true, disable_help_flag = true)]
+    Transfer(reproduce::Moved),
 }
 
 /// What is asked of a peer that is no tidewire.
@@ -440,55 +418,6 @@ pub(crate) struct Compare {
     pub(crate) baseline: PathBuf,
     /// The run folder held against it.
     pub(crate) other: PathBuf,
-}
-
-/// `reproduce`
-#[derive(Args, Debug)]
-#[command(
-    after_help = "Examples:\n  tidewire reproduce                                which papers there are\n  tidewire reproduce tr-88-08                       its rows beside ours\n  tidewire reproduce tr-88-08 --figures drawn       and its figures, as SVG\n  tidewire reproduce nbsir-85-3104 --capture ncc84.pcapng   and its traffic\n\n`tidewire help reproduce` says how a verdict comes about."
-)]
-pub(crate) struct Reproduce {
-    /// The paper; without one, the list.
-    pub(crate) paper: Option<String>,
-    /// Also draw its figures into this folder, as SVG with their numbers as CSV.
-    #[arg(long, value_name = "FOLDER", requires = "paper")]
-    pub(crate) figures: Option<PathBuf>,
-    /// Also write the traffic that was measured to this pcapng file; of nbsir-85-3104.
-    #[arg(long, value_name = "FILE", requires = "paper")]
-    pub(crate) capture: Option<PathBuf>,
-    /// Where --capture taps: the LAN, or a test centre's boundary between transport and network.
-    #[arg(long, value_enum, default_value = "lan", requires = "capture")]
-    pub(crate) tap: TapPlace,
-    /// The form of the result; text without it, NDJSON with --json.
-    #[arg(long, value_enum, requires = "paper")]
-    pub(crate) format: Option<Format>,
-    /// The seed of all simulations.
-    #[arg(long, default_value_t = 1, requires = "paper")]
-    pub(crate) seed: u64,
-    /// Repetitions of each operation at each size, or of each run; 50, or 30 runs of nbs-1986 and 10 of nbsir-85-3104, without it.
-    #[arg(short = 'n', long, value_name = "N", requires = "paper",
-          value_parser = clap::value_parser!(u64).range(1..=100_000))]
-    pub(crate) runs: Option<u64>,
-}
-
-/// Where traffic is tapped.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum TapPlace {
-    /// Ethernet frames.
-    Lan,
-    /// TPDUs without link and network headers: link type 252, exported PDUs.
-    TestCentre,
-}
-
-/// The form of a result.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Format {
-    /// Tables for people.
-    Text,
-    /// A record a line.
-    Ndjson,
-    /// A claim a line, with a heading.
-    Csv,
 }
 
 /// `scenarios`

@@ -31,21 +31,35 @@ pub struct Paper {
     pub title: &'static str,
     /// How often what is repeated is, where nobody says it.
     pub repetitions: u64,
-    /// Reproduces it, and tells how far its runs are where they take long.
-    pub run: fn(&Options, &mut Tell<'_>) -> Result<Reproduction, Impossible>,
+    /// Reproduces it, and reports progress and every row as soon as it is final.
+    pub run: fn(&Options, &mut Report<'_>) -> Result<Reproduction, Impossible>,
 }
 
-/// How far the runs of a paper are.
+/// Runs made so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Progress {
-    /// How many were made.
+    /// Number of runs made.
     pub done: u64,
-    /// Of how many.
+    /// Number of all runs.
     pub of: u64,
 }
 
-/// Who is told how far the runs are.
-pub type Tell<'a> = dyn FnMut(Progress) + 'a;
+/// Event of a reproduction under way.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Event<'a> {
+    /// A run was made, or none yet.
+    Progress(Progress),
+    /// Rows that are final: no later run changes them. In the order of the paper's list among themselves.
+    Rows(&'a [Outcome]),
+}
+
+/// Receiver of events; it may stop the reproduction, for example because its output is closed.
+pub type Report<'a> = dyn FnMut(Event<'_>) -> Result<(), Stopped> + 'a;
+
+/// The receiver of events stopped the reproduction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("stopped by the receiver of its rows")]
+pub struct Stopped;
 
 /// All of them, in the order in which they are listed.
 pub const PAPERS: [Paper; 4] =
@@ -108,6 +122,9 @@ pub enum Impossible {
     /// A figure cannot be drawn.
     #[error("its figures: {0}")]
     Figures(#[from] NotHere),
+    /// The receiver of events stopped it.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
 }
 
 /// What came out for one claim.
@@ -153,29 +170,34 @@ pub fn judge(
     inputs: &BTreeSet<String>,
     mut obtain: impl FnMut(&str, Spread) -> Result<Found, NotHere>,
 ) -> Vec<Outcome> {
-    let mut outcomes = Vec::with_capacity(rows.len());
-    for row in rows {
-        let role = Role::of(&row, inputs);
-        let mut answers = Vec::with_capacity(row.claims.len());
-        for claim in &row.claims {
-            let unavailable = || NotHere(claim.not_here.clone().unwrap_or_default());
-            let spread = if claim.one_run { Spread::SingleRuns } else { Spread::Mean };
-            let source = claim.ours.as_deref().ok_or_else(unavailable);
-            let ours = source.and_then(|source| obtain(source, spread));
-            let verdict = Verdict::of(claim, role, ours.as_ref().ok().copied());
-            let known = || Some(claim.differs_because.clone()).filter(|why| !why.is_empty());
-            let why = match &ours {
-                Ok(_) if verdict.calls_for_a_reason() => known(),
-                Ok(_) => None,
-                Err(not_here) => Some(not_here.to_string()),
-            };
-            answers.push(Answer { ours: ours.ok(), verdict, why });
-        }
-        let verdict = answers.iter().map(|answer| answer.verdict).max();
-        let verdict = verdict.unwrap_or(Verdict::NotReproducibleHere);
-        outcomes.push(Outcome { row, role, verdict, answers });
+    rows.into_iter().map(|row| judge_row(row, inputs, &mut obtain)).collect()
+}
+
+/// Judges one row, as [`judge`] does.
+fn judge_row(
+    row: Row,
+    inputs: &BTreeSet<String>,
+    obtain: &mut impl FnMut(&str, Spread) -> Result<Found, NotHere>,
+) -> Outcome {
+    let role = Role::of(&row, inputs);
+    let mut answers = Vec::with_capacity(row.claims.len());
+    for claim in &row.claims {
+        let unavailable = || NotHere(claim.not_here.clone().unwrap_or_default());
+        let spread = if claim.one_run { Spread::SingleRuns } else { Spread::Mean };
+        let source = claim.ours.as_deref().ok_or_else(unavailable);
+        let ours = source.and_then(|source| obtain(source, spread));
+        let verdict = Verdict::of(claim, role, ours.as_ref().ok().copied());
+        let known = || Some(claim.differs_because.clone()).filter(|why| !why.is_empty());
+        let why = match &ours {
+            Ok(_) if verdict.calls_for_a_reason() => known(),
+            Ok(_) => None,
+            Err(not_here) => Some(not_here.to_string()),
+        };
+        answers.push(Answer { ours: ours.ok(), verdict, why });
     }
-    outcomes
+    let verdict = answers.iter().map(|answer| answer.verdict).max();
+    let verdict = verdict.unwrap_or(Verdict::NotReproducibleHere);
+    Outcome { row, role, verdict, answers }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 use super::{INFORMATION, LARGE, LEAST, MOST_DATAGRAM, MOST_WINDOW, Question, Service, Trial};
 use crate::reproduce::NotHere;
 use crate::reproduce::found::Found;
-use crate::reproduce::plot::{Curve, Plot, Point, Style, means_at_each_size};
+use crate::reproduce::plot::{Curve, Plot, Point, Style};
 use core::time::Duration;
 
 /// Sizes of datagrams.
@@ -99,15 +99,24 @@ pub fn trials(t1s: &[Duration]) -> Vec<Trial> {
     trials
 }
 
-/// Draws all figures from what `answer` says of each trial, of so many messages; `is_model` where delays
-/// went into a model.
+/// Trials of a figure, curve by curve, in the order of its points.
+#[must_use]
+pub fn trials_of(t1s: &[Duration], number: &str) -> Vec<Vec<Trial>> {
+    let figure = figures(t1s).into_iter().find(|((known, ..), _)| *known == number);
+    let curves = figure.map(|(_, curves)| curves).unwrap_or_default();
+    let trials = |(_, _, points): Wanted| points.into_iter().map(|(_, trial)| trial).collect();
+    curves.into_iter().map(trials).collect()
+}
+
+/// Draws all figures from what `answer` says of each trial; `observed` says what values and intervals are, and
+/// `is_model` whether delays went into a model.
 ///
 /// # Errors
 /// That of the first trial that cannot be answered.
 pub fn plots(
     t1s: &[Duration],
     is_model: IsModel,
-    messages: u64,
+    observed: &str,
     mut answer: impl FnMut(&Trial) -> Result<Found, NotHere>,
 ) -> Result<Vec<Plot>, NotHere> {
     let mut plots = Vec::new();
@@ -123,7 +132,7 @@ pub fn plots(
             let name = name.to_owned();
             curves.push(Curve { name, is_input, style: Style::Points, points });
         }
-        let observed = means_at_each_size(messages);
+        let observed = observed.to_owned();
         let published = Vec::new();
         plots.push(Plot { number, title, horizontal, vertical, observed, curves, published });
     }

@@ -9,10 +9,11 @@
 //! with an answer of the same size ([`Way::RoundTrip`]).
 
 pub mod curves;
+pub mod rounds;
 
 use crate::reproduce::NotHere;
 use crate::reproduce::found::Found;
-use crate::sample::{Distribution, Sample};
+use crate::sample::Sample;
 use crate::scenario::{self, Point};
 use core::time::Duration;
 
@@ -35,11 +36,17 @@ pub const MOST_WINDOW: u64 = 15;
 pub const FIRST_T1: Duration = Duration::from_millis(100);
 /// Messages of a throughput trial at the most: of short ones, fewer octets say the same.
 const MOST_MESSAGES: u64 = 500;
-/// How long a throughput trial may take: T1 may be so short that little but duplicates gets through.
+/// Limit of a throughput trial in seconds: T1 may be so short that little but duplicates gets through.
 const LONGEST_SECONDS: u64 = 15;
+/// The same where a volume is demanded, which takes longer on slow networks.
+const LONGEST_VOLUME_SECONDS: u64 = 60;
 /// W: so long that its acknowledgements stay away from the messages of a delay trial. With 2 s, eight
 /// pauses, each eighth message would meet one.
 const WINDOW_TIME: Duration = Duration::from_secs(25);
+/// From one message of a live delay trial to the next.
+const LIVE_PAUSE: Duration = Duration::from_millis(5);
+/// A_L of a LAN of today.
+const LAN_ACKNOWLEDGEMENT_DELAY: Duration = Duration::from_millis(10);
 /// How sure an interval of observed delays is.
 const LEVEL: f64 = 0.95;
 
@@ -114,8 +121,12 @@ pub struct Setup {
     pub messages: u64,
     /// From one of them to the next: long enough for queues to empty.
     pub pause: Duration,
-    /// Octets of a throughput trial.
+    /// Octets of a simulated throughput trial, in 500 messages at the most.
     pub octets: usize,
+    /// Limit of a throughput trial in seconds.
+    pub longest_seconds: u64,
+    /// A_L: longest time for which a receiver holds an AK back.
+    pub acknowledgement_delay: Duration,
     /// How delays are observed.
     pub way: Way,
     /// Whether TPDUs have numbers of 31 bits. With 7 bits at most 113 go in the half second for which
@@ -137,14 +148,34 @@ impl Setup {
     pub const fn simulated(messages: u64, octets: usize, seed: u64) -> Self {
         // No multiple of the token's round, so that it is found anywhere.
         let pause = Duration::from_nanos(250_007_300);
-        Self { medium: TOKEN_BUS, messages, pause, octets, way: Way::OneWay, extended: false, seed }
+        Self {
+            medium: TOKEN_BUS,
+            messages,
+            pause,
+            octets,
+            longest_seconds: LONGEST_SECONDS,
+            acknowledgement_delay: LAN_ACKNOWLEDGEMENT_DELAY,
+            way: Way::OneWay,
+            extended: false,
+            seed,
+        }
     }
 
-    /// On a real port.
+    /// On a real port, where [`rounds`] say how many messages a throughput trial has; with a demanded volume
+    /// it may take a minute instead of 15 s.
     #[must_use]
-    pub const fn live(messages: u64, octets: usize, seed: u64) -> Self {
-        let pause = Duration::from_millis(5);
-        Self { medium: WIRE, messages, pause, octets, way: Way::RoundTrip, extended: true, seed }
+    pub const fn live(messages: u64, has_volume: bool, seed: u64) -> Self {
+        Self {
+            medium: WIRE,
+            messages,
+            pause: LIVE_PAUSE,
+            octets: 0,
+            longest_seconds: if has_volume { LONGEST_VOLUME_SECONDS } else { LONGEST_SECONDS },
+            acknowledgement_delay: LAN_ACKNOWLEDGEMENT_DELAY,
+            way: Way::RoundTrip,
+            extended: true,
+            seed,
+        }
     }
 
     /// The run that answers a trial.
@@ -152,25 +183,40 @@ impl Setup {
     /// # Errors
     /// Where there cannot be such a run.
     pub fn point(&self, trial: &Trial) -> Result<Point, NotHere> {
-        let text = self.scenario(trial);
+        let messages = match trial.question {
+            Question::Delay => self.messages,
+            Question::Throughput => {
+                (self.octets.div_ceil(trial.octets).max(1) as u64).min(MOST_MESSAGES)
+            }
+        };
+        self.point_of(trial, messages)
+    }
+
+    /// The run that answers a trial with this number of messages, all circuits together.
+    ///
+    /// # Errors
+    /// Where there cannot be such a run.
+    pub fn point_of(&self, trial: &Trial, messages: u64) -> Result<Point, NotHere> {
+        let text = self.scenario(trial, messages);
         let study = scenario::load(&text, "the experiment")
             .map_err(|error| NotHere(format!("{trial:?}: {error}")))?;
         study.points.into_iter().next().ok_or_else(|| NotHere("no run".to_owned()))
     }
 
-    fn scenario(&self, trial: &Trial) -> String {
+    fn scenario(&self, trial: &Trial, messages: u64) -> String {
         let Trial { service, octets, t1, window, circuits, .. } = *trial;
         let every = trial.acknowledge_every.clamp(1, window.max(1));
         let extended = self.extended;
         let nsdu = INFORMATION + DT_HEADERS[usize::from(extended)];
         let w = WINDOW_TIME.as_secs();
         // The front end that has just opened a connection is still busy when the first message comes.
-        let pauses = self.pause.as_secs_f64() * self.messages as f64;
+        let pauses = self.pause.as_secs_f64() * messages as f64;
         let (after, warmup) = match trial.question {
-            Question::Delay => {
-                (LONGEST_SECONDS + pauses as u64, format!("{} ns", self.pause.as_nanos() * 4 / 5))
-            }
-            Question::Throughput => (LONGEST_SECONDS, "none".to_owned()),
+            Question::Delay => (
+                self.longest_seconds + pauses as u64,
+                format!("{} ns", self.pause.as_nanos() * 4 / 5),
+            ),
+            Question::Throughput => (self.longest_seconds, "none".to_owned()),
         };
         let mut text = format!(
             "version = 1\ntitle = \"data transfer\"\nseed = {}\nreplications = 1\n\
@@ -178,18 +224,16 @@ impl Setup {
              stations = {{ count = 2 }}\n\
              [transport]\ntpdu = \"{TPDU} B\"\nnsdu = \"{nsdu} B\"\nextended = {extended}\n\
              checksum = false\nwindow = {window}\nacknowledge = \"withhold\"\n\
-             acknowledge-every = {every}\nt1 = \"{} us\"\nn = 1000\nw = \"{w} s\"\n",
+             acknowledge-every = {every}\nacknowledgement-delay = \"{} us\"\nt1 = \"{} us\"\nn = 1000\n\
+             w = \"{w} s\"\n",
             self.seed,
             self.medium,
+            self.acknowledgement_delay.as_micros(),
             t1.as_micros()
         );
         let service = match service {
             Service::Datalink => "datagram",
             Service::Transport => "class-4",
-        };
-        let messages = match trial.question {
-            Question::Delay => self.messages,
-            Question::Throughput => (self.octets.div_ceil(octets).max(1) as u64).min(MOST_MESSAGES),
         };
         let pattern = match (trial.question, self.way) {
             (Question::Throughput, _) => "kind = \"bulk\"".to_owned(),
@@ -212,7 +256,8 @@ impl Setup {
         text
     }
 
-    /// What a trial's run says: milliseconds, or thousands of octets per second.
+    /// What a trial's run says: milliseconds, or thousands of octets per second. A simulated delay is a mean,
+    /// a live one half of the median round trip, which a pause of the host does not move.
     ///
     /// # Errors
     /// Where no message arrived.
@@ -220,40 +265,49 @@ impl Setup {
         let found = match (trial.question, self.way) {
             // Where T1 is too short for anything to get through, that is the answer.
             (Question::Throughput, _) => Some(throughput(sample).unwrap_or(Found::exact(0.0))),
-            (Question::Delay, Way::OneWay) => mean(sample, |flow| &flow.delay, 1.0),
-            (Question::Delay, Way::RoundTrip) => mean(sample, |flow| &flow.response, 0.5),
+            (Question::Delay, Way::OneWay) => mean(sample),
+            (Question::Delay, Way::RoundTrip) => half_median(sample),
         };
         found.ok_or_else(|| NotHere(format!("no message of {} octets arrived", trial.octets)))
     }
 }
 
-/// The mean of the first flow's spans in milliseconds, with its interval by Student's t.
-fn mean(
-    sample: &Sample,
-    spans: fn(&crate::sample::FlowSample) -> &Distribution,
-    factor: f64,
-) -> Option<Found> {
-    let spans = spans(sample.flows.first()?);
+/// Mean delay of the first flow in milliseconds, with its interval by Student's t.
+fn mean(sample: &Sample) -> Option<Found> {
+    let spans = &sample.flows.first()?.delay;
     let (value, observations) = (spans.mean_ns? / 1e6, spans.count);
     let half = spans.standard_deviation_ns.filter(|_| observations > 1).map_or(0.0, |sd| {
         let quantile = stats::interval::t_quantile(LEVEL, (observations - 1) as f64);
         quantile * sd / 1e6 / (observations as f64).sqrt()
     });
-    let found = Found { value, low: value - half, high: value + half, observations };
-    Some(found.scaled(factor))
+    Some(Found { value, low: value - half, high: value + half, observations })
+}
+
+/// Half of the median response time of the first flow in milliseconds. Quantiles are the upper ends of their
+/// classes, which have three digits: the median lies at most a thousandth lower.
+fn half_median(sample: &Sample) -> Option<Found> {
+    let spans = &sample.flows.first()?.response;
+    let value = spans.p50_ns? as f64 / 2e6;
+    Some(Found { value, low: value * 0.999, high: value, observations: spans.count })
+}
+
+/// Seconds from the first message of a throughput trial until the last arrived; 0 where none did.
+fn seconds(sample: &Sample) -> f64 {
+    let of = |flow: &crate::sample::FlowSample| {
+        Some(flow.delivered_octets as f64 * 8.0 / flow.throughput_bits_per_second?)
+    };
+    sample.flows.iter().filter_map(of).fold(0.0, f64::max)
 }
 
 /// Thousands of user octets per second that arrived, all circuits together, over the time of the one
 /// that took longest.
 fn throughput(sample: &Sample) -> Option<Found> {
-    let (mut octets, mut seconds, mut messages) = (0.0, 0.0_f64, 0);
-    for flow in &sample.flows {
-        let Some(bits_per_second) = flow.throughput_bits_per_second else { continue };
-        octets += flow.delivered_octets as f64;
-        seconds = seconds.max(flow.delivered_octets as f64 * 8.0 / bits_per_second);
-        messages += flow.delivered;
-    }
-    let value = octets / 1e3 / seconds;
+    let arrived = sample.flows.iter().filter(|flow| flow.throughput_bits_per_second.is_some());
+    let (octets, messages) = arrived.fold((0, 0), |(octets, messages), flow| {
+        (octets + flow.delivered_octets, messages + flow.delivered)
+    });
+    let seconds = seconds(sample);
+    let value = octets as f64 / 1e3 / seconds;
     (seconds > 0.0).then(|| Found { observations: messages, ..Found::exact(value) })
 }
 
@@ -264,14 +318,16 @@ mod tests {
 
     #[test]
     fn every_trial_is_a_scenario_that_runs_without_a_warning() {
-        for way in [Setup::simulated(3, 20_000, 1), Setup::live(3, 20_000, 1)] {
+        for way in
+            [Setup::simulated(3, 20_000, 1), Setup { octets: 20_000, ..Setup::live(3, false, 1) }]
+        {
             for service in [Service::Datalink, Service::Transport] {
                 for question in [Question::Delay, Question::Throughput] {
                     let trial = Trial {
                         circuits: if question == Question::Delay { 1 } else { 3 },
                         ..Trial::new(service, question, 500)
                     };
-                    let study = scenario::load(&way.scenario(&trial), "a").unwrap();
+                    let study = scenario::load(&way.scenario(&trial, 6), "a").unwrap();
                     assert_eq!(study.warnings, []);
                     let sample = run(&study.points[0], "", 0).unwrap();
                     assert!(way.read(&trial, &sample).unwrap().value > 0.0, "{trial:?}");

@@ -4,8 +4,10 @@
 //! depends on more than the presence of one other option.
 
 use super::export::Export;
+use super::reproduce::Reproduce;
 use super::{Cli, Load, Measure, MeasureExperiment, PortOptions, Screen, Verb, Watch};
 use crate::exit::Failure;
+use bench::reproduce::tr_88_04::PAPER as TRANSFER;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
 
@@ -29,7 +31,7 @@ const PRINTS: &str = "no effect with --print-scenario, which makes no run";
 const NAME_A_PEER: &str = "name a peer (--to MAC -i IF) that runs `tidewire serve`";
 
 /// All rules, verb by verb.
-const RULES: [Rule; 19] = [
+const RULES: [Rule; 18] = [
     Rule {
         applies: |cli| predicts(cli) && cli.json,
         options: &["plot"],
@@ -137,12 +139,6 @@ const RULES: [Rule; 19] = [
         fix: "--load cyclic, poisson or constant-rate-request",
     },
     Rule {
-        applies: |cli| matches!(transfer(cli), Some(port) if !is_open(port)),
-        options: &PORT,
-        reason: "no effect within this process, where there is no port",
-        fix: NAME_A_PEER,
-    },
-    Rule {
         applies: layers_are_within_this_process,
         options: &["max_frames"],
         reason: "no effect within this process, where there is no port",
@@ -229,6 +225,46 @@ const FORMS: [Rule; 4] = [
     },
 ];
 
+/// Rules of `reproduce` on what is simulated and what is measured.
+const LIVE: [Rule; 4] = [
+    Rule {
+        applies: |cli| reproduces(cli, |it| it.paper.as_deref() != Some(TRANSFER.name)),
+        options: &["live"],
+        reason: "only the experiments of tr-88-04 can be measured; those of other papers are simulated",
+        fix: "tidewire reproduce tr-88-04 --live, or leave --live out",
+    },
+    Rule {
+        applies: |cli| reproduces(cli, |it| !it.live),
+        options: &[
+            "rounds",
+            "volume",
+            "to",
+            "interface",
+            "xdp",
+            "udp",
+            "udp_peer",
+            "over",
+            "foreign_peer",
+            "fault",
+            "max_frames",
+        ],
+        reason: "no effect without --live, because all experiments are simulated",
+        fix: "tidewire reproduce tr-88-04 --live measures them on a network",
+    },
+    Rule {
+        applies: |cli| reproduces(cli, |it| it.live && !is_open(&it.port)),
+        options: &PORT,
+        reason: "no effect within this process, where there is no port",
+        fix: NAME_A_PEER,
+    },
+    Rule {
+        applies: |cli| reproduces(cli, |it| it.live),
+        options: &["tap"],
+        reason: "no effect with --live, which captures frames of its own port",
+        fix: "leave it out",
+    },
+];
+
 /// Options that have an effect only with another, and the other.
 ///
 /// clap does not require an option that conflicts with one that is given: `--class` with `-i` would pass.
@@ -275,7 +311,7 @@ pub(crate) fn check(cli: &Cli, matches: &ArgMatches, command: &Command) -> Resul
             return Err(Failure::usage(message).with_fix(format!("add {}", name(need))));
         }
     }
-    for rule in RULES.iter().chain(&FORMS) {
+    for rule in RULES.iter().chain(&FORMS).chain(&LIVE) {
         let Some(id) = rule.options.iter().find(|id| is_given(id)) else { continue };
         if (rule.applies)(cli) {
             let message = format!("{}: {}", name(id), rule.reason);
@@ -325,13 +361,8 @@ fn has_peer(measure: &Measure) -> bool {
     measure.to.is_some() || is_open(&measure.port)
 }
 
-/// Port of `measure tr-88-04`.
-fn transfer(cli: &Cli) -> Option<&PortOptions> {
-    let Verb::Measure(measure) = &cli.verb else { return None };
-    match &measure.experiment {
-        Some(MeasureExperiment::Transfer(options)) => Some(&options.port),
-        Some(MeasureExperiment::Layers(_)) | None => None,
-    }
+fn reproduces(cli: &Cli, is_so: impl FnOnce(&Reproduce) -> bool) -> bool {
+    matches!(&cli.verb, Verb::Reproduce(it) if is_so(it))
 }
 
 fn layers_are_within_this_process(cli: &Cli) -> bool {

@@ -81,7 +81,7 @@ fn options(command: &Command, verb: &str, output: &Output) -> io::Result<()> {
             "about": option.get_help().map(ToString::to_string),
         }))?;
     }
-    for below in command.get_subcommands() {
+    for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
         options(below, &format!("{verb} {}", below.get_name()), output)?;
     }
     Ok(())

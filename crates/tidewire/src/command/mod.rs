@@ -19,7 +19,6 @@ mod reproduce;
 mod scenarios;
 mod serve;
 mod show;
-mod transfer;
 pub(crate) mod watch;
 
 use crate::args::{Cli, MeasureExperiment, PredictExperiment, Verb};
@@ -37,7 +36,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Exit> {
         },
         Verb::Measure(measure) => match &measure.experiment {
             Some(MeasureExperiment::Layers(options)) => layers::measure(options, &output),
-            Some(MeasureExperiment::Transfer(options)) => transfer::measure(options, &output),
+            Some(MeasureExperiment::Transfer(moved)) => Err(reproduce::moved(moved).into()),
             None => measure::run(&measure, &output),
         },
         Verb::Serve(serve) => serve::run(&serve, &output),

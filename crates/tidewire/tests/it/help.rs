@@ -43,7 +43,6 @@ fn every_verb_explains_its_options() {
 #[test]
 fn experiments_explain_their_options() {
     insta::assert_snapshot!("measure_layers", help(&["measure", "layers", "--help"]));
-    insta::assert_snapshot!("measure_tr_88_04", help(&["measure", "tr-88-04", "--help"]));
     insta::assert_snapshot!("predict_layers", help(&["predict", "layers", "--help"]));
 }
 

@@ -1,7 +1,8 @@
 //! `measure` against `serve`: over UDP on loopback, and over veth between two network namespaces that the
 //! test makes itself, with and without loss. What receiver, meter and tshark count must be the same.
 
-use crate::{check_code, command, program, records, run, stdout};
+use crate::{check_code, command, interrupt, program, records, run, stdout};
+use live::clock;
 use live::port::{AfPacket, AfPacketParams, Stamp, Wait};
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader};
@@ -9,6 +10,7 @@ use std::net::UdpSocket;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
@@ -217,23 +219,61 @@ fn two_stations_over_af_xdp_agree_and_one_hears_a_packet_socket_too() {
 #[test]
 fn the_experiments_of_tr_88_04_run_between_two_namespaces() {
     let Some(namespaces) = Namespaces::make() else { return };
-    let (mut child, _lines, station) =
+    let (mut child, lines, station) =
         serving(namespaces.command(1, &["serve", "-i", "w0", "--json"]));
-    let mut measure = namespaces.command(0, &["measure", "tr-88-04", "--to", &station]);
-    measure.args(["-i", "w0", "-n", "3", "--bytes", "20 kB", "--json"]);
+    // Its records of hundreds of sessions do not fit into a pipe.
+    let drained = std::thread::spawn(move || lines.lines().count());
+    let mut measure = namespaces.command(0, &["reproduce", "tr-88-04", "--live", "--to", &station]);
+    measure.args(["-i", "w0", "-n", "20", "--rounds", "6", "--volume", "20 kB", "--json"]);
     let output = measure.output().unwrap();
     child.kill().unwrap();
     child.wait().unwrap();
+    assert!(drained.join().unwrap() >= 55 * 6, "a session for each trial");
     check_code(&output, 0);
     let lines = records(&output);
-    let figures: Vec<_> = lines.iter().filter(|line| line["type"] == "figure").collect();
-    assert_eq!(figures.len(), 9, "figures 4 to 11, and that of several circuits");
-    let curves = figures.iter().flat_map(|figure| figure["curves"].as_array().unwrap());
-    let points = curves.flat_map(|curve| curve["points"].as_array().unwrap());
-    let positive = points.filter(|point| point[1].as_f64() > Some(0.0)).count();
-    println!("seen: {positive} points of 9 figures over veth");
-    assert!(positive > 9);
+    let of_type = |name| lines.iter().filter(move |line| line["type"] == name);
+    assert_eq!(of_type("figure").count(), 9, "figures 4 to 11, and that of several circuits");
+    let paper = of_type("paper").next().unwrap();
+    assert_eq!(paper["rounds"], 6);
+    assert!((paper["interval_coverage"].as_f64().unwrap() - 0.96875).abs() < 1e-9, "{paper}");
+    assert_eq!((&paper["messages"], &paper["volume_octets"]), (&20.into(), &20_000.into()));
+    for trial in of_type("trial") {
+        assert_eq!(trial["values"].as_array().unwrap().len(), 6, "{trial}");
+        let numbers = ["low", "median", "high"].map(|name| trial[name].as_f64().unwrap());
+        assert!(0.0 < numbers[0] && numbers[0] < numbers[2] && numbers.is_sorted(), "{trial}");
+        if trial["question"] == "throughput" {
+            let octets = trial["octets"].as_u64().unwrap();
+            assert!(trial["messages"][0].as_u64().unwrap() * octets >= 20_000, "{trial}");
+        }
+    }
+    println!("seen: {} trials in 6 rounds over veth", of_type("trial").count());
     assert_eq!(lines.last().unwrap()["type"], "end");
+}
+
+#[test]
+fn an_interrupted_reproduction_keeps_its_capture() {
+    let folder = tempfile::tempdir().unwrap();
+    let capture = folder.path().join("seen.pcapng");
+    let (here, there) = (free_address(), free_address());
+    let (mut serving, _lines, _) = serving(command(&["serve", "--udp", &there, "--json"]));
+    let mut live =
+        command(&["reproduce", "tr-88-04", "--live", "--udp", &here, "--udp-peer", &there]);
+    let child = live.arg("--capture").arg(&capture).args(["--max-frames", "500", "--json"]);
+    let child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let length = || std::fs::metadata(&capture).map_or(0, |about| about.len());
+    let deadline = clock::now() + Duration::from_secs(20);
+    while length() < 10_000 && clock::now() < deadline {
+        clock::sleep_until(clock::now() + Duration::from_millis(20));
+    }
+    interrupt(child.id());
+    let output = child.wait_with_output().unwrap();
+    serving.kill().unwrap();
+    serving.wait().unwrap();
+    check_code(&output, 130);
+    assert_eq!(records(&output).last().unwrap()["complete"], false);
+    let frames = run(&["dissect", "-r", capture.to_str().unwrap(), "-n", "20"]);
+    check_code(&frames, 0);
+    assert!(stdout(&frames).contains("\n20: "), "{}", stdout(&frames));
 }
 
 #[test]

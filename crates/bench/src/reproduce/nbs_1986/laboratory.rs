@@ -132,15 +132,15 @@ impl Laboratory {
     /// A run depends on its cell and number alone, and results are kept in this order, so that it does
     /// not matter how many are made at a time.
     pub(super) fn prepare(&mut self, cells: &[Cell], replications: u64) -> Result<(), NotHere> {
-        self.prepare_and_tell(cells, replications, &mut || {})
+        self.prepare_and_tell(cells, replications, &mut || ControlFlow::Continue(()))
     }
 
-    /// The same, and calls `each` for every run that it made.
+    /// The same, and calls `each` for every run that it made, which may break off.
     pub(super) fn prepare_and_tell(
         &mut self,
         cells: &[Cell],
         replications: u64,
-        each: &mut dyn FnMut(),
+        each: &mut dyn FnMut() -> ControlFlow<()>,
     ) -> Result<(), NotHere> {
         let mut missing = Vec::new();
         let cells: BTreeSet<Cell> = cells.iter().copied().collect();
@@ -156,8 +156,7 @@ impl Laboratory {
         in_order(missing.len(), self.jobs, work, |run| match run {
             Ok(run) => {
                 made.push(run);
-                each();
-                ControlFlow::Continue(())
+                each()
             }
             Err(error) => {
                 problem = Err(error);

@@ -17,8 +17,14 @@ mod tests;
 
 use super::found::{Found, Spread};
 use super::plot::Plot;
-use super::{Impossible, NotHere, Options, Paper, Progress, Reproduction, Tell, judge, plot, row};
+use super::row::Row;
+use super::{
+    Event, Impossible, NotHere, Options, Outcome, Paper, Progress, Report, Reproduction, judge,
+    plot, row,
+};
+use Needs::{ConstantRate, MaximumRate, Nothing, Readings, Status, Windows};
 use answers as a;
+use core::ops::ControlFlow;
 use experiment::{
     BACKGROUND, Cell, Experiment, LONG, MOST_LOAD, Net, PERIOD, SHORT, TRIALS, World, loads,
 };
@@ -46,64 +52,70 @@ type Source = fn(&Laboratory) -> Result<Found, NotHere>;
 const CSMA_CD: Net = Net::CsmaCd;
 const TOKEN_BUS: Net = Net::TokenBus;
 
-/// How each figure of ours is obtained, by the name that rows call it.
-const SOURCES: [(&str, Source); 56] = [
-    ("crossover-2", |l| a::crossover(l, "2")),
-    ("crossover-4", |l| a::crossover(l, "4")),
-    ("crossover-6", |l| a::crossover(l, "6")),
-    ("crossover-7", |l| a::crossover(l, "7")),
-    ("crossover-8", |l| a::crossover(l, "8")),
-    ("crossover-9", |l| a::crossover(l, "9")),
-    ("least-crossover", a::least_crossover),
-    ("greatest-crossover", a::greatest_crossover),
-    ("greatest-delay", a::greatest_delay),
-    ("least-response", a::least_response),
-    ("greatest-response", a::greatest_response),
-    ("period", |_| a::was(PERIOD.as_millis() as u64)),
-    ("loads", |_| a::was(loads().count() as u64)),
-    ("most-load", |_| Ok(Found::exact(MOST_LOAD as f64 / 100.0))),
-    ("background-size", |_| a::was(BACKGROUND)),
-    ("status-size", |_| a::was(LONG)),
-    ("request-size", |_| a::was(SHORT)),
-    ("trials", |_| a::was(TRIALS)),
-    ("duration", |_| Ok(Found::exact(PERIOD.as_secs_f64() * TRIALS as f64))),
-    ("cells", |_| a::was((loads().count() * Net::ALL.len() * crossing::FIGURES.len()) as u64)),
-    ("connections", |_| a::was(1)),
-    ("think-time", |_| a::was(0)),
-    ("mean-knee", a::mean_knee),
-    ("deviation-knee", a::deviation_knee),
-    ("token-bus-below-crossing", a::token_bus_below_crossing),
-    ("greatest-step", a::greatest_step),
-    ("quiet-deviation-csma-cd", |l| a::quiet_deviation(l, CSMA_CD)),
-    ("quiet-deviation-token-bus", |l| a::quiet_deviation(l, TOKEN_BUS)),
-    ("longest-above", a::longest_above),
-    ("bounded", a::bounded),
-    ("high-load-mean", |l| a::rates_at_high_load(l, Statistic::Mean)),
-    ("high-load-deviation", |l| a::rates_at_high_load(l, Statistic::Deviation)),
-    ("high-load-maximum", |l| a::rates_at_high_load(l, Statistic::Maximum)),
-    ("low-load-rates", a::rates_at_low_load),
-    ("overrun", a::overrun),
-    ("under-way", a::under_way),
-    ("dead-time", a::dead_time),
-    ("behind-acknowledgements", |l| l.over_models(a::behind_acknowledgements)),
-    ("no-advantage-deviation", |l| a::no_advantage(l, Statistic::Deviation)),
-    ("no-advantage-maximum", |l| a::no_advantage(l, Statistic::Maximum)),
-    ("equal-mean", |l| a::equal_or_better(l, Statistic::Mean)),
-    ("equal-deviation", |l| a::equal_or_better(l, Statistic::Deviation)),
-    ("equal-maximum", |l| a::equal_or_better(l, Statistic::Maximum)),
-    ("processors", a::processors),
-    ("send", |l| a::inputs(l, &SEND)),
-    ("receive", |l| a::inputs(l, &RECEIVE)),
-    ("acknowledgement", a::acknowledgement),
-    ("idle-rotation", a::idle_rotation),
-    ("rotation-70", |l| a::rotation(l, World::DRAWN, MOST_LOAD)),
-    ("least-delay", a::least_delay),
-    ("longest-delay-70", |l| a::at(l, a::STATUS, CSMA_CD, MOST_LOAD, Statistic::Maximum)),
-    ("maximum-rate-token-bus-0", |l| a::mean_over_models(l, a::MAXIMUM, TOKEN_BUS, 0)),
-    ("maximum-rate-token-bus-70", |l| a::at(l, a::MAXIMUM, TOKEN_BUS, MOST_LOAD, Statistic::Mean)),
-    ("maximum-rate-csma-cd-0", |l| a::mean_over_models(l, a::MAXIMUM, CSMA_CD, 0)),
-    ("maximum-rate-csma-cd-70", |l| a::at(l, a::MAXIMUM, CSMA_CD, MOST_LOAD, Statistic::Mean)),
-    ("response-csma-cd-0", |l| a::mean_over_models(l, a::CONSTANT, CSMA_CD, 0)),
+/// How each figure of ours is obtained, by the name that rows call it, and the runs that it needs.
+const SOURCES: [(&str, Needs, Source); 56] = [
+    ("crossover-2", Status, |l| a::crossover(l, "2")),
+    ("crossover-4", Status, |l| a::crossover(l, "4")),
+    ("crossover-6", ConstantRate, |l| a::crossover(l, "6")),
+    ("crossover-7", ConstantRate, |l| a::crossover(l, "7")),
+    ("crossover-8", ConstantRate, |l| a::crossover(l, "8")),
+    ("crossover-9", MaximumRate, |l| a::crossover(l, "9")),
+    ("least-crossover", MaximumRate, a::least_crossover),
+    ("greatest-crossover", MaximumRate, a::greatest_crossover),
+    ("greatest-delay", Status, a::greatest_delay),
+    ("least-response", MaximumRate, a::least_response),
+    ("greatest-response", MaximumRate, a::greatest_response),
+    ("period", Nothing, |_| a::was(PERIOD.as_millis() as u64)),
+    ("loads", Nothing, |_| a::was(loads().count() as u64)),
+    ("most-load", Nothing, |_| Ok(Found::exact(MOST_LOAD as f64 / 100.0))),
+    ("background-size", Nothing, |_| a::was(BACKGROUND)),
+    ("status-size", Nothing, |_| a::was(LONG)),
+    ("request-size", Nothing, |_| a::was(SHORT)),
+    ("trials", Nothing, |_| a::was(TRIALS)),
+    ("duration", Nothing, |_| Ok(Found::exact(PERIOD.as_secs_f64() * TRIALS as f64))),
+    ("cells", Nothing, |_| {
+        a::was((loads().count() * Net::ALL.len() * crossing::FIGURES.len()) as u64)
+    }),
+    ("connections", Nothing, |_| a::was(1)),
+    ("think-time", Nothing, |_| a::was(0)),
+    ("mean-knee", Status, a::mean_knee),
+    ("deviation-knee", Status, a::deviation_knee),
+    ("token-bus-below-crossing", Status, a::token_bus_below_crossing),
+    ("greatest-step", Status, a::greatest_step),
+    ("quiet-deviation-csma-cd", Status, |l| a::quiet_deviation(l, CSMA_CD)),
+    ("quiet-deviation-token-bus", Status, |l| a::quiet_deviation(l, TOKEN_BUS)),
+    ("longest-above", Status, a::longest_above),
+    ("bounded", Status, a::bounded),
+    ("high-load-mean", MaximumRate, |l| a::rates_at_high_load(l, Statistic::Mean)),
+    ("high-load-deviation", MaximumRate, |l| a::rates_at_high_load(l, Statistic::Deviation)),
+    ("high-load-maximum", MaximumRate, |l| a::rates_at_high_load(l, Statistic::Maximum)),
+    ("low-load-rates", MaximumRate, a::rates_at_low_load),
+    ("overrun", Windows, a::overrun),
+    ("under-way", ConstantRate, a::under_way),
+    ("dead-time", Readings, a::dead_time),
+    ("behind-acknowledgements", Readings, |l| l.over_models(a::behind_acknowledgements)),
+    ("no-advantage-deviation", MaximumRate, |l| a::no_advantage(l, Statistic::Deviation)),
+    ("no-advantage-maximum", MaximumRate, |l| a::no_advantage(l, Statistic::Maximum)),
+    ("equal-mean", MaximumRate, |l| a::equal_or_better(l, Statistic::Mean)),
+    ("equal-deviation", MaximumRate, |l| a::equal_or_better(l, Statistic::Deviation)),
+    ("equal-maximum", MaximumRate, |l| a::equal_or_better(l, Statistic::Maximum)),
+    ("processors", Nothing, a::processors),
+    ("send", Nothing, |l| a::inputs(l, &SEND)),
+    ("receive", Nothing, |l| a::inputs(l, &RECEIVE)),
+    ("acknowledgement", Nothing, a::acknowledgement),
+    ("idle-rotation", Nothing, a::idle_rotation),
+    ("rotation-70", Status, |l| a::rotation(l, World::DRAWN, MOST_LOAD)),
+    ("least-delay", Readings, a::least_delay),
+    ("longest-delay-70", Status, |l| a::at(l, a::STATUS, CSMA_CD, MOST_LOAD, Statistic::Maximum)),
+    ("maximum-rate-token-bus-0", Readings, |l| a::mean_over_models(l, a::MAXIMUM, TOKEN_BUS, 0)),
+    ("maximum-rate-token-bus-70", MaximumRate, |l| {
+        a::at(l, a::MAXIMUM, TOKEN_BUS, MOST_LOAD, Statistic::Mean)
+    }),
+    ("maximum-rate-csma-cd-0", Readings, |l| a::mean_over_models(l, a::MAXIMUM, CSMA_CD, 0)),
+    ("maximum-rate-csma-cd-70", MaximumRate, |l| {
+        a::at(l, a::MAXIMUM, CSMA_CD, MOST_LOAD, Statistic::Mean)
+    }),
+    ("response-csma-cd-0", Readings, |l| a::mean_over_models(l, a::CONSTANT, CSMA_CD, 0)),
 ];
 
 /// Inputs that make up the processing of data to send.
@@ -125,20 +137,76 @@ pub fn figure(number: &str, options: &Options) -> Result<Plot, Impossible> {
     Ok(figures::of(&laboratory, figure)?)
 }
 
-fn run(options: &Options, tell: &mut Tell<'_>) -> Result<Reproduction, Impossible> {
+fn run(options: &Options, report: &mut Report<'_>) -> Result<Reproduction, Impossible> {
     if options.messages < FEWEST {
         return Err(Impossible::TooFew { asked: options.messages, fewest: FEWEST });
     }
     let mut laboratory = Laboratory::of_built_in(options.clone())?;
-    prepare(&mut laboratory, tell)?;
-    let inputs = laboratory.inputs();
-    let outcomes = judge(row::parse(&ROWS.concat())?, &inputs, |source, spread| {
-        obtain(&mut laboratory, source, spread)
-    });
+    let outcomes = rows_by_stages(&mut laboratory, report)?;
     let mut plots = figures::all(&laboratory)?;
     plot::add_published(&mut plots, &outcomes);
-    let remarks = remarks(&laboratory, &inputs)?;
+    let remarks = remarks(&laboratory, &laboratory.inputs())?;
     Ok(Reproduction { outcomes, plots, remarks })
+}
+
+/// Makes all runs, stage by stage, and reports the rows of a stage once its runs are made; all rows, in the
+/// order of the list.
+fn rows_by_stages(
+    laboratory: &mut Laboratory,
+    report: &mut Report<'_>,
+) -> Result<Vec<Outcome>, Impossible> {
+    let inputs = laboratory.inputs();
+    let rows = row::parse(&ROWS.concat())?;
+    let places: BTreeMap<String, usize> =
+        rows.iter().enumerate().map(|(place, row)| (row.id.clone(), place)).collect();
+    let mut waiting = rows;
+    let mut outcomes = Vec::new();
+    let stages = stages(laboratory);
+    let mut progress = Progress { done: 0, of: total(&stages) };
+    for Stage { needs, runs } in stages {
+        for (cells, replications) in runs {
+            prepare(laboratory, &cells, replications, &mut progress, report)?;
+        }
+        let ready = |row: &mut Row| needs_of(row) <= needs;
+        let rows = waiting.extract_if(.., ready).collect();
+        let judged = judge(rows, &inputs, |source, spread| obtain(laboratory, source, spread));
+        report(Event::Rows(&judged))?;
+        outcomes.extend(judged);
+    }
+    outcomes.sort_by_key(|outcome: &Outcome| places.get(&outcome.row.id).copied());
+    Ok(outcomes)
+}
+
+/// Runs that rows need, in the order in which they are made: the rows of a stage are final after it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Needs {
+    /// None.
+    Nothing,
+    /// Every reading of the profile, without load.
+    Readings,
+    /// Status reports, as drawn.
+    Status,
+    /// Requests at a constant rate, as drawn.
+    ConstantRate,
+    /// Requests at a maximum rate, as drawn, and all before it.
+    MaximumRate,
+    /// Other windows.
+    Windows,
+    /// All that is not needed by a row, but by remarks.
+    Remarks,
+}
+
+/// A stage: cells with their number of runs.
+struct Stage {
+    needs: Needs,
+    runs: Vec<(Vec<Cell>, u64)>,
+}
+
+/// The latest stage that a row needs.
+fn needs_of(row: &Row) -> Needs {
+    let sources = row.claims.iter().filter_map(|claim| claim.ours.as_deref());
+    let known = sources.filter_map(|name| SOURCES.iter().find(|(known, ..)| *known == name));
+    known.map(|(_, needs, _)| *needs).max().unwrap_or(Nothing)
 }
 
 /// The fewest runs of which a mean has an interval that tells anything: Student's factor is 12.7 with two
@@ -150,38 +218,68 @@ fn aside(replications: u64) -> u64 {
     replications.div_ceil(3).max(FEWEST)
 }
 
-/// Makes all runs: as drawn, what rests on the reading of the profile, and, a third as often, with a load
-/// that counts messages and what the cross-over rests on.
-fn prepare(laboratory: &mut Laboratory, tell: &mut Tell<'_>) -> Result<(), NotHere> {
-    let plan = plan(laboratory);
+/// Makes the runs of cells, and reports each.
+fn prepare(
+    laboratory: &mut Laboratory,
+    cells: &[Cell],
+    replications: u64,
+    progress: &mut Progress,
+    report: &mut Report<'_>,
+) -> Result<(), Impossible> {
+    if progress.done == 0 {
+        report(Event::Progress(*progress))?;
+    }
+    let mut stopped = Ok(());
+    laboratory.prepare_and_tell(cells, replications, &mut || {
+        progress.done += 1;
+        stopped = report(Event::Progress(*progress));
+        if stopped.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    })?;
+    Ok(stopped?)
+}
+
+/// Number of runs of all stages: a cell of several stages is run as often as the one that needs most.
+fn total(stages: &[Stage]) -> u64 {
     let mut all = BTreeMap::new();
-    for (cells, replications) in &plan {
+    for (cells, replications) in stages.iter().flat_map(|stage| &stage.runs) {
         for cell in cells {
             let most = all.entry(*cell).or_insert(0);
             *most = (*replications).max(*most);
         }
     }
-    let (mut done, of) = (0, all.values().sum());
-    tell(Progress { done, of });
-    for (cells, replications) in plan {
-        laboratory.prepare_and_tell(&cells, replications, &mut || {
-            done += 1;
-            tell(Progress { done, of });
-        })?;
-    }
-    Ok(())
+    all.values().sum()
 }
 
-/// Which cells are run, and how often each.
-fn plan(laboratory: &Laboratory) -> Vec<(Vec<Cell>, u64)> {
-    let replications = laboratory.options.messages;
-    let mut plan =
-        vec![(all_cells(World::DRAWN), replications), (all_cells(MESSAGES), aside(replications))];
-    let readings = 1..laboratory.count();
-    plan.extend(readings.map(|model| (of_reading(World { model, ..World::DRAWN }), replications)));
-    let worlds = sensitivity::worlds(laboratory).into_iter();
-    plan.extend(worlds.map(|(_, world)| (sensitivity::cells(world), aside(replications))));
-    plan
+/// All runs: what rests on the reading of the profile, as drawn, and, a third as often, with a load that counts
+/// messages and what the cross-over rests on. What most rows wait for comes first.
+fn stages(laboratory: &Laboratory) -> Vec<Stage> {
+    let all = laboratory.options.messages;
+    let third = aside(all);
+    let drawn = |needs, wanted| {
+        let cells = all_cells(World::DRAWN).into_iter();
+        let cells = cells.filter(|cell| cell.experiment == wanted).collect();
+        Stage { needs, runs: vec![(cells, all)] }
+    };
+    let readings = (0..laboratory.count()).map(|model| World { model, ..World::DRAWN });
+    let windows = sensitivity::WINDOWS.map(sensitivity::of_window);
+    let (of_windows, others): (Vec<World>, Vec<World>) = sensitivity::worlds(laboratory)
+        .into_iter()
+        .map(|(_, world)| world)
+        .partition(|world| windows.contains(world));
+    let a_third = |worlds: Vec<World>| {
+        worlds.into_iter().map(|world| (sensitivity::cells(world), third)).collect::<Vec<_>>()
+    };
+    let mut rest = a_third(others);
+    rest.push((all_cells(MESSAGES), third));
+    vec![
+        Stage { needs: Nothing, runs: Vec::new() },
+        Stage { needs: Readings, runs: readings.map(|world| (of_reading(world), all)).collect() },
+        drawn(Status, Experiment::Status),
+        drawn(ConstantRate, Experiment::ConstantRate),
+        drawn(MaximumRate, Experiment::MaximumRate),
+        Stage { needs: Windows, runs: a_third(of_windows) },
+        Stage { needs: Needs::Remarks, runs: rest },
+    ]
 }
 
 /// Every cell of every figure.
@@ -201,15 +299,14 @@ fn of_reading(world: World) -> Vec<Cell> {
     for net in Net::ALL {
         let cell = |experiment, load_percent| Cell { world, experiment, net, load_percent };
         cells.extend(Experiment::ALL.map(|experiment| cell(experiment, 0)));
-        cells.push(cell(Experiment::ConstantRate, MOST_LOAD));
     }
     cells
 }
 
 /// Asks a source.
 fn obtain(laboratory: &mut Laboratory, name: &str, spread: Spread) -> Result<Found, NotHere> {
-    let source = SOURCES.iter().find(|(known, _)| *known == name);
-    let (_, source) = source.ok_or_else(|| NotHere(format!("no source is called {name}")))?;
+    let source = SOURCES.iter().find(|(known, ..)| *known == name);
+    let (.., source) = source.ok_or_else(|| NotHere(format!("no source is called {name}")))?;
     laboratory.spread = spread;
     let found = source(laboratory);
     laboratory.spread = Spread::Mean;
@@ -244,9 +341,9 @@ fn remarks(laboratory: &Laboratory, inputs: &BTreeSet<String>) -> Result<Vec<Str
         ),
         sensitivity::moves(laboratory)?,
         format!(
-            "Response times without load, and at {MOST_LOAD} % those of a constant rate, span {} readings of \
-             the profile; all else is the first. At a maximum rate a request waits behind the \
-             acknowledgement of the answer before it: {:.2} ms in the first reading.",
+            "Delays and response times without load span {} readings of the profile; all else is the first. At a \
+             maximum rate a request waits behind the acknowledgement of the answer before it: {:.2} ms in the \
+             first reading.",
             laboratory.count(),
             first.value
         ),

@@ -5,9 +5,9 @@
 use super::experiment::Counted;
 use super::*;
 use crate::profile::{self, Profile};
-use crate::reproduce::listed;
 use crate::reproduce::row::Kind;
 use crate::reproduce::verdict::Role;
+use crate::reproduce::{Stopped, listed};
 use std::collections::BTreeMap;
 
 #[test]
@@ -18,7 +18,7 @@ fn every_row_of_the_list_of_targets_is_here_with_its_kind_and_its_value() {
 
 #[test]
 fn every_source_is_asked_for_and_every_one_asked_for_is_known() {
-    listed::check_sources(&ROWS.concat(), &SOURCES.map(|(name, _)| name));
+    listed::check_sources(&ROWS.concat(), &SOURCES.map(|(name, ..)| name));
 }
 
 #[test]
@@ -65,16 +65,58 @@ fn it_does_not_matter_how_many_runs_are_made_at_a_time() {
     assert_eq!(of(7), one);
 }
 
+/// Progress and rows of a reproduction with short runs.
+fn reported(laboratory: &mut Laboratory) -> (Vec<Progress>, Vec<(u64, Vec<Outcome>)>) {
+    let (mut progress, mut rows) = (Vec::new(), Vec::new());
+    let mut report = |event: Event<'_>| {
+        match event {
+            Event::Progress(now) => progress.push(now),
+            Event::Rows(now) => {
+                let done = progress.last().map_or(0, |last: &Progress| last.done);
+                rows.push((done, now.to_vec()));
+            }
+        }
+        Ok(())
+    };
+    rows_by_stages(laboratory, &mut report).unwrap();
+    (progress, rows)
+}
+
 #[test]
-fn it_is_told_how_far_the_runs_are_from_none_to_all() {
-    let mut laboratory = laboratory(&built_in(), 1, 3, 2);
-    let mut told = Vec::new();
-    prepare(&mut laboratory, &mut |progress| told.push(progress)).unwrap();
-    let of = told[0].of;
-    // Two networks, three experiments and 15 loads; a load that counts messages at least three times.
-    assert!(of > 2 * 3 * 15 * (1 + 3), "{of}");
+fn progress_is_reported_from_none_to_all_and_rows_as_they_become_final() {
+    let mut laboratory = laboratory(&built_in(), 3, 3, 2);
+    let (progress, batches) = reported(&mut laboratory);
+    let of = progress[0].of;
+    // Two networks, three experiments and 15 loads; a load that counts messages as often.
+    assert!(of > 2 * 3 * 15 * (3 + 3), "{of}");
     let expected: Vec<Progress> = (0..=of).map(|done| Progress { done, of }).collect();
-    assert_eq!(told, expected);
+    assert_eq!(progress, expected);
+    // The first need no run, the next few of them, and the last not all.
+    let done: Vec<u64> = batches.iter().map(|(done, _)| *done).collect();
+    assert!(done[0] == 0 && done[1] < of / 8 && done[5] < of, "{done:?} of {of}");
+    assert!(done.is_sorted() && batches[..6].iter().all(|(_, rows)| !rows.is_empty()));
+    // No row changes with the runs that come after it.
+    let inputs = laboratory.inputs();
+    for outcome in batches.into_iter().flat_map(|(_, rows)| rows) {
+        let again = |source: &str, spread| obtain(&mut laboratory, source, spread);
+        let again = judge(vec![outcome.row.clone()], &inputs, again);
+        let shown = |outcome: &Outcome| format!("{outcome:?}");
+        assert_eq!(shown(&outcome), shown(&again[0]));
+    }
+}
+
+#[test]
+fn a_reproduction_ends_when_its_receiver_stops_it() {
+    let mut laboratory = laboratory(&built_in(), 3, 3, 1);
+    let mut made = 0;
+    let stopped = rows_by_stages(&mut laboratory, &mut |event| match event {
+        Event::Progress(Progress { done, .. }) => {
+            made = made.max(done);
+            if done < 2 { Ok(()) } else { Err(Stopped) }
+        }
+        Event::Rows(_) => Ok(()),
+    });
+    assert_eq!((stopped, made), (Err(Impossible::Stopped(Stopped)), 2));
 }
 
 #[test]
@@ -235,8 +277,8 @@ fn found(profile: &Profile) -> Vec<(&'static str, f64)> {
     let mut laboratory = laboratory(profile, 3, 30, 2);
     laboratory.prepare(&of_reading(World::DRAWN), 3).unwrap();
     laboratory.prepare(&[cell(Experiment::Status, Net::TokenBus, MOST_LOAD)], 3).unwrap();
-    let asked = SOURCES.iter().filter(|(name, _)| CHEAP.contains(name));
-    asked.map(|(name, source)| (*name, source(&laboratory).unwrap().value)).collect()
+    let asked = SOURCES.iter().filter(|(name, ..)| CHEAP.contains(name));
+    asked.map(|(name, _, source)| (*name, source(&laboratory).unwrap().value)).collect()
 }
 
 const CHEAP: [&str; 14] = [

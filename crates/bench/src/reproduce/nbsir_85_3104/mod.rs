@@ -22,7 +22,7 @@ pub use readings::origin;
 pub use trace::{Passage, trace};
 
 use super::found::Found;
-use super::{Impossible, NotHere, Options, Paper, Reproduction, Tell, judge, row};
+use super::{Event, Impossible, NotHere, Options, Paper, Report, Reproduction, judge, row};
 use answers::SOURCES;
 use plan::Host;
 use readings::Readings;
@@ -54,7 +54,7 @@ struct Laboratory {
     stations: Stations,
 }
 
-fn run(options: &Options, _: &mut Tell<'_>) -> Result<Reproduction, Impossible> {
+fn run(options: &Options, report: &mut Report<'_>) -> Result<Reproduction, Impossible> {
     if options.messages < FEWEST {
         return Err(Impossible::TooFew { asked: options.messages, fewest: FEWEST });
     }
@@ -64,6 +64,7 @@ fn run(options: &Options, _: &mut Tell<'_>) -> Result<Reproduction, Impossible> 
     let mut laboratory = Laboratory { trace, readings, stations };
     let rows = row::parse(ROWS)?;
     let outcomes = judge(rows, &BTreeSet::new(), |source, _| obtain(&mut laboratory, source));
+    report(Event::Rows(&outcomes))?;
     let plots = displays::all(&laboratory);
     let remarks = remarks(&mut laboratory, options)?;
     Ok(Reproduction { outcomes, plots, remarks })

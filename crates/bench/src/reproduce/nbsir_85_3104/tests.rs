@@ -83,7 +83,7 @@ fn displays_count_every_connection_at_both_of_its_hosts() {
 #[test]
 fn only_cells_that_contradict_others_or_their_formula_differ() {
     let options = Options { seed: 1, messages: 2, monitor: None };
-    let reproduction = run(&options, &mut |_| ()).unwrap();
+    let reproduction = run(&options, &mut |_| Ok(())).unwrap();
     let differ: Vec<&str> = reproduction
         .outcomes
         .iter()

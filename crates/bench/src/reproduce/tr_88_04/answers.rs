@@ -164,6 +164,32 @@ pub(super) fn window_ratio(laboratory: &mut Laboratory, model: usize) -> Result 
     not_zero(one.over(laboratory.of(model, Trial { window: 8, ..large() })?))
 }
 
+/// Trials of every window, from one TPDU to the most.
+pub(super) fn windows() -> impl Iterator<Item = Trial> {
+    (1..=MOST_WINDOW).map(|window| Trial { window, ..large() })
+}
+
+/// The least of the ratios of throughput with a window to that with the window smaller by one TPDU.
+pub(super) fn least_window_step(laboratory: &mut Laboratory, model: usize) -> Result {
+    let mut least: Option<Found> = None;
+    let mut before: Option<Found> = None;
+    for trial in windows() {
+        let here = laboratory.of(model, trial)?;
+        if let Some(before) = before {
+            let step = not_zero(here.over(before))?;
+            least = Some(least.filter(|least| least.value <= step.value).unwrap_or(step));
+        }
+        before = Some(here);
+    }
+    least.ok_or_else(|| NotHere("there is one window".to_owned()))
+}
+
+/// Throughput with the window next to the largest over that with the largest.
+pub(super) fn first_window_step(laboratory: &mut Laboratory, model: usize) -> Result {
+    let next = laboratory.of(model, Trial { window: MOST_WINDOW - 1, ..large() })?;
+    not_zero(next.over(laboratory.of(model, large())?))
+}
+
 pub(super) fn many_circuits(laboratory: &mut Laboratory, model: usize) -> Result {
     let mut all = Vec::new();
     for circuits in [MANY_CIRCUITS, 8, 12, 16] {

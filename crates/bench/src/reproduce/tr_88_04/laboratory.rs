@@ -10,6 +10,7 @@ use crate::run::run_on;
 use crate::sample::Sample;
 use crate::transfer::{Setup, Trial};
 use core::sync::atomic::{AtomicUsize, Ordering};
+use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use std::thread;
@@ -61,6 +62,17 @@ impl Laboratory {
         }
         let setup = Setup::simulated(options.messages, octets, options.seed);
         Self { models, options, setup, known: BTreeMap::new() }
+    }
+
+    /// A_L of both stations.
+    pub(super) const fn acknowledgement_delay(&self) -> Duration {
+        self.setup.acknowledgement_delay
+    }
+
+    /// Sets A_L of both stations, before any trial.
+    #[cfg(test)]
+    pub(super) fn set_acknowledgement_delay(&mut self, delay: Duration) {
+        self.setup.acknowledgement_delay = delay;
     }
 
     /// The rows on which the models were calibrated.

@@ -12,7 +12,7 @@ mod laboratory;
 mod tests;
 
 use super::found::Found;
-use super::{Impossible, NotHere, Options, Paper, Reproduction, Tell, judge, plot, row};
+use super::{Event, Impossible, NotHere, Options, Paper, Report, Reproduction, judge, plot, row};
 use crate::scenario::Medium;
 use crate::transfer::curves::{self, IsModel};
 use crate::transfer::{
@@ -54,7 +54,7 @@ const T1S: [Duration; 12] = [
 type Source = fn(&mut Laboratory) -> Result<Found, NotHere>;
 
 /// How each figure of ours is obtained, by the name that rows call it.
-const SOURCES: [(&str, Source); 40] = [
+const SOURCES: [(&str, Source); 42] = [
     ("bus-rate", |_| bus(|medium| medium.rate().0.bits_per_second() as f64 / 1e6)),
     ("bus-length", |_| bus(|medium| medium.length().map_or(f64::NAN, |(l, _)| l.metres()))),
     ("stations", |_| a::was(2)),
@@ -93,6 +93,8 @@ const SOURCES: [(&str, Source); 40] = [
     ("window-most", |_| a::window_most()),
     ("window-default", |_| a::window_most()),
     ("window-ratio", |l| l.over_models(a::window_ratio)),
+    ("window-step-least", |l| l.over_models(a::least_window_step)),
+    ("first-window-step", |l| l.over_models(a::first_window_step)),
     ("delay-ratio-most", |l| l.over_models(a::delay_ratio)),
     ("rate-ratio-least", |l| l.over_models(a::rate_ratio)),
 ];
@@ -104,14 +106,20 @@ fn bus(figure: fn(&Medium) -> f64) -> Result<Found, NotHere> {
     Ok(Found::exact(figure(&point.scenario.medium)))
 }
 
-fn run(options: &Options, _: &mut Tell<'_>) -> Result<Reproduction, Impossible> {
+fn run(options: &Options, report: &mut Report<'_>) -> Result<Reproduction, Impossible> {
     let mut laboratory = Laboratory::of_built_in(options.clone())?;
-    laboratory.prepare(&curves::trials(&T1S));
+    let mut trials = curves::trials(&T1S);
+    trials.extend(a::windows());
+    trials.sort_unstable();
+    trials.dedup();
+    laboratory.prepare(&trials);
     let inputs = laboratory.inputs();
     let outcomes = judge(row::parse(ROWS)?, &inputs, |source, _| obtain(&mut laboratory, source));
-    let mut plots = curves::plots(&T1S, IsModel::Yes, options.messages, |trial| {
-        laboratory.over_models(|laboratory, model| laboratory.of(model, *trial))
-    })?;
+    report(Event::Rows(&outcomes))?;
+    let mut plots =
+        curves::plots(&T1S, IsModel::Yes, &plot::means_at_each_size(options.messages), |trial| {
+            laboratory.over_models(|laboratory, model| laboratory.of(model, *trial))
+        })?;
     let remarks = remarks(&mut laboratory, &inputs)?;
     plot::add_published(&mut plots, &outcomes);
     Ok(Reproduction { outcomes, plots, remarks })
@@ -161,6 +169,11 @@ fn remarks(laboratory: &mut Laboratory, inputs: &BTreeSet<String>) -> Result<Vec
             saved.value,
             saved.low,
             saved.high
+        ),
+        format!(
+            "Assumed, because the paper does not say: TSDUs of {LARGE} octets in Figures 8 and 9 and with several \
+             circuits, and an AK for two TPDUs that waits for the second at most {} ms (A_L).",
+            laboratory.acknowledgement_delay().as_millis()
         ),
         format!("Calibrated on {}.", names.join(", ")),
     ])

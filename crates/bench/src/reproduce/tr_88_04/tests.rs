@@ -98,3 +98,24 @@ fn every_model_gives_back_the_delays_that_it_was_calibrated_on() {
         }
     }
 }
+
+#[test]
+fn window_4_is_fastest_because_aks_for_two_tpdus_time_out() {
+    // In the first model a TPDU takes longer than A_L of 10 ms: the AK for two goes out after one, unless TPDUs
+    // arrive in bursts, as they do with a window of 4.
+    let rates = |millis: u64, octets: usize| {
+        let options = Options { seed: 1, messages: 1, monitor: None };
+        let mut laboratory = Laboratory::new(&alone(), options, VOLUME_OCTETS);
+        laboratory.set_acknowledgement_delay(Duration::from_millis(millis));
+        let large = Trial::new(Service::Transport, Question::Throughput, octets);
+        let of = |window| laboratory.of(0, Trial { window, ..large }).unwrap().value;
+        [4, 6, 8].map(of)
+    };
+    // Messages of one TPDU and of eight: the message has no part in it.
+    for octets in [INFORMATION, LARGE] {
+        let [four, six, eight] = rates(10, octets);
+        assert!(six < 0.8 * four && eight < 0.8 * four, "{four} {six} {eight}");
+        let [four, six, eight] = rates(1_000, octets);
+        assert!(four <= six && six <= eight * 1.001, "{four} {six} {eight}");
+    }
+}

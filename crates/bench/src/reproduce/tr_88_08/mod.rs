@@ -15,7 +15,7 @@ mod ship;
 mod tests;
 
 use super::found::Found;
-use super::{Impossible, NotHere, Options, Paper, Reproduction, Tell, judge, plot, row};
+use super::{Event, Impossible, NotHere, Options, Paper, Report, Reproduction, judge, plot, row};
 use configuration as was;
 use laboratory::{LONGEST_FRAME, LONGEST_MESSAGE, Laboratory, Machine};
 use std::collections::BTreeSet;
@@ -92,10 +92,11 @@ const SOURCES: [(&str, Source); 53] = [
     ("monitor-history-shortest", |l| was::monitor(l.monitor(), |m| m.samples * 0.01)),
 ];
 
-fn run(options: &Options, _: &mut Tell<'_>) -> Result<Reproduction, Impossible> {
+fn run(options: &Options, report: &mut Report<'_>) -> Result<Reproduction, Impossible> {
     let mut laboratory = Laboratory::of_built_in(options.clone())?;
     let inputs = laboratory.inputs();
     let outcomes = judge(row::parse(ROWS)?, &inputs, |source, _| obtain(&mut laboratory, source));
+    report(Event::Rows(&outcomes))?;
     let mut plots = figures::all(&mut laboratory, &inputs)?;
     plots.extend(display::plots(options.seed)?);
     plot::add_published(&mut plots, &outcomes);

@@ -3,8 +3,8 @@
 use crate::exit::Failure;
 use crate::figure::{self, Axis, Figure, Mark, Series};
 use crate::quantity::trimmed;
+use bench::reproduce::Paper;
 use bench::reproduce::plot::{Curve, Plot, Point, Published, Style};
-use bench::reproduce::{Options, Paper, Reproduction};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -16,31 +16,55 @@ pub(super) fn prepare(folder: &Path) -> Result<(), Failure> {
     })
 }
 
-/// Draws all figures; which files that made.
+/// Source of the numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Origin {
+    /// A model, of which some curves were inputs.
+    Modelled,
+    /// A network that was there.
+    Measured,
+}
+
+/// What figures have in common.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Drawing<'a> {
+    /// The paper.
+    pub(super) paper: &'a Paper,
+    /// Seed of the runs.
+    pub(super) seed: u64,
+    /// Source of the numbers.
+    pub(super) origin: Origin,
+}
+
+/// Draws all figures; the files written.
 pub(super) fn draw(
-    paper: &Paper,
-    options: &Options,
-    reproduction: &Reproduction,
+    drawing: &Drawing<'_>,
+    plots: &[Plot],
     folder: &Path,
 ) -> Result<Vec<PathBuf>, Failure> {
-    let mut drawn = Vec::with_capacity(reproduction.plots.len());
-    for plot in &reproduction.plots {
-        let path = folder.join(format!("{}-figure-{}.svg", paper.name, plot.number));
-        figure::write(&figure(paper, options, plot), &path)?;
+    let mut drawn = Vec::with_capacity(plots.len());
+    for plot in plots {
+        let path = folder.join(format!("{}-figure-{}.svg", drawing.paper.name, plot.number));
+        figure::write(&figure(drawing, plot), &path)?;
         drawn.push(path);
     }
     Ok(drawn)
 }
 
-fn figure(paper: &Paper, options: &Options, plot: &Plot) -> Figure {
+fn figure(drawing: &Drawing<'_>, plot: &Plot) -> Figure {
     let axis = |(name, unit): (&str, &str)| Axis { name: name.to_owned(), unit: unit.to_owned() };
+    let origin = match drawing.origin {
+        Origin::Modelled => "modelled",
+        Origin::Measured => "measured live",
+    };
+    let name = drawing.paper.name.to_uppercase();
     Figure {
-        title: format!("{}, modelled", plot.title),
-        caption: caption(options, plot),
-        reference: Some(format!("{}, Figure {}", paper.name.to_uppercase(), plot.number)),
+        title: format!("{}, {origin}", plot.title),
+        caption: caption(drawing, plot),
+        reference: Some(format!("{name}, Figure {}", plot.number)),
         x: axis(plot.horizontal),
         y: axis(plot.vertical),
-        series: series(&plot.curves).into_iter().chain(published(plot)).collect(),
+        series: series(drawing.origin, &plot.curves).into_iter().chain(published(plot)).collect(),
     }
 }
 
@@ -73,7 +97,10 @@ fn published(plot: &Plot) -> Vec<Series> {
 }
 
 /// What was observed, with which seed, and which curves the model has seen.
-fn caption(options: &Options, plot: &Plot) -> String {
+fn caption(drawing: &Drawing<'_>, plot: &Plot) -> String {
+    if drawing.origin == Origin::Measured {
+        return format!("{} Seed {}.", plot.observed, drawing.seed);
+    }
     let named = |is_input: bool| {
         let curves = plot.curves.iter().filter(|curve| curve.style == Style::Points);
         let curves = curves.filter(|curve| curve.is_input == is_input);
@@ -83,23 +110,23 @@ fn caption(options: &Options, plot: &Plot) -> String {
     format!(
         "{} Seed {}. Calibration inputs: {}. Predictions: {}.",
         plot.observed,
-        options.seed,
+        drawing.seed,
         named(true),
         named(false)
     )
 }
 
 /// Each curve in a kin of its own, with the edges of its band.
-fn series(curves: &[Curve]) -> Vec<Series> {
+fn series(origin: Origin, curves: &[Curve]) -> Vec<Series> {
     let mut points = 0;
     let kins = curves.iter().map(|curve| {
         points += usize::from(curve.style == Style::Points);
         points.saturating_sub(1)
     });
-    kins.zip(curves).map(one_series).collect()
+    kins.zip(curves).map(|(kin, curve)| one_series(origin, kin, curve)).collect()
 }
 
-fn one_series((kin, curve): (usize, &Curve)) -> Series {
+fn one_series(origin: Origin, kin: usize, curve: &Curve) -> Series {
     let point = |point: &Point| figure::Point {
         x: point.x,
         y: point.y,
@@ -108,6 +135,7 @@ fn one_series((kin, curve): (usize, &Curve)) -> Series {
     };
     let role = if curve.is_input { "input" } else { "prediction" };
     let (name, mark) = match curve.style {
+        Style::Points if origin == Origin::Measured => (curve.name.clone(), Mark::PointsOnLine),
         Style::Points => (format!("{} ({role})", curve.name), Mark::PointsOnLine),
         Style::Edge => (curve.name.clone(), Mark::Line),
     };
@@ -144,8 +172,11 @@ mod tests {
                 Published::Point(Point { x: 1.0, y: 2.2, low: 2.1, high: 2.3, observations: 0 }),
             ],
         };
-        let options = Options { seed: 3, messages: 7, monitor: None };
-        let figure = figure(&PAPERS[0], &options, &plot);
+        let drawing = Drawing { paper: &PAPERS[0], seed: 3, origin: Origin::Modelled };
+        let measured = figure(&Drawing { origin: Origin::Measured, ..drawing }, &plot);
+        assert_eq!(measured.caption, "Means of n = 7. Seed 3.");
+        assert_eq!(measured.series[0].name, "MAC", "nothing measured is an input");
+        let figure = figure(&drawing, &plot);
         assert!(figure.caption.starts_with("Means of n = 7. Seed 3. "), "{}", figure.caption);
         let ends = "Calibration inputs: MAC, LLC. Predictions: PHY.";
         assert!(figure.caption.ends_with(ends), "{}", figure.caption);

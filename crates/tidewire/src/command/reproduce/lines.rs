@@ -57,11 +57,13 @@ const COLUMNS: [&str; 17] = [
     "why",
 ];
 
-/// A row a claim; columns that do not apply are empty.
-pub(super) fn csv(reproduction: &Reproduction, to: impl io::Write) -> io::Result<()> {
+/// A row a claim, after the names of the columns where `is_first`; columns that do not apply are empty.
+pub(super) fn csv(outcomes: &[Outcome], is_first: bool, to: impl io::Write) -> io::Result<()> {
     let mut writer = csv::Writer::from_writer(to);
-    writer.write_record(COLUMNS)?;
-    for Outcome { row, role, answers, .. } in &reproduction.outcomes {
+    if is_first {
+        writer.write_record(COLUMNS)?;
+    }
+    for Outcome { row, role, answers, .. } in outcomes {
         for (claim, Answer { ours, verdict, why }) in row.claims.iter().zip(answers) {
             let (least, most) = claim.published();
             let of_ours = |number: fn(&bench::reproduce::found::Found) -> f64| {
@@ -96,27 +98,32 @@ fn finite(number: f64) -> String {
     if number.is_finite() { number.to_string() } else { String::new() }
 }
 
-/// A record a row, then the figures, the summary and the end.
-pub(super) fn ndjson(
-    paper: &Paper,
-    options: &Options,
+/// The first record.
+pub(super) fn paper(paper: &Paper, options: &Options) -> Value {
+    let Options { seed, messages, .. } = options;
+    json!({
+        "type": "paper", "paper": paper.name, "title": paper.title,
+        "seed": seed.to_string(), "repetitions": messages,
+    })
+}
+
+/// The record of a row.
+pub(super) fn row(outcome: &Outcome) -> Value {
+    let Outcome { row, role, verdict, answers } = outcome;
+    let claims: Vec<Value> = row.claims.iter().zip(answers).map(claim).collect();
+    json!({
+        "type": "row", "id": row.id, "kind": row.kind, "role": role, "value": row.value,
+        "conditions": row.conditions, "restates": row.restates, "verdict": verdict,
+        "claims": claims,
+    })
+}
+
+/// The figures, the summary and the end.
+pub(super) fn end(
     reproduction: &Reproduction,
     summary: &Summary,
     output: &Output,
 ) -> io::Result<()> {
-    let Options { seed, messages, .. } = options;
-    output.record(&json!({
-        "type": "paper", "paper": paper.name, "title": paper.title,
-        "seed": seed.to_string(), "repetitions": messages, "remarks": reproduction.remarks,
-    }))?;
-    for Outcome { row, role, verdict, answers } in &reproduction.outcomes {
-        let claims: Vec<Value> = row.claims.iter().zip(answers).map(claim).collect();
-        output.record(&json!({
-            "type": "row", "id": row.id, "kind": row.kind, "role": role, "value": row.value,
-            "conditions": row.conditions, "restates": row.restates, "verdict": verdict,
-            "claims": claims,
-        }))?;
-    }
     for plot in &reproduction.plots {
         output.record(&figure(plot))?;
     }
@@ -134,7 +141,7 @@ pub(super) fn ndjson(
     let Summary { candidates, successes, restatements, .. } = summary;
     output.record(&json!({
         "type": "summary", "groups": groups, "candidates": candidates, "successes": successes,
-        "restatements": restatements,
+        "restatements": restatements, "remarks": reproduction.remarks,
     }))?;
     output.record(&Line::End(End { complete: true, error: None }))
 }

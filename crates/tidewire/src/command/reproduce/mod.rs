@@ -2,18 +2,20 @@
 
 mod figures;
 mod lines;
+mod live;
 mod monitor;
 mod text;
 mod traffic;
 
-pub(super) use lines::figure;
-
-use crate::args::{Format, Reproduce};
+use crate::args::reproduce::{Format, Moved, Reproduce};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::steps::bar as bar_of;
 use bench::reproduce::summary::summarise;
-use bench::reproduce::{self, Impossible, Options, PAPERS, Paper, Progress, Reproduction};
+use bench::reproduce::{
+    self, Event, Impossible, Options, Outcome, PAPERS, Paper, Progress, Reproduction, Stopped,
+};
+use figures::Drawing;
 use indicatif::ProgressBar;
 use monitor::monitor;
 use serde_json::json;
@@ -27,54 +29,118 @@ pub(crate) fn run(arguments: &Reproduce, output: &Output) -> anyhow::Result<Exit
         return Ok(Exit::Ok);
     };
     let paper = find(name)?;
+    if arguments.live {
+        return live::run(arguments, &paper, format, &output);
+    }
     if let Some(folder) = &arguments.figures {
         figures::prepare(folder)?;
     }
-    if let Some(path) = &arguments.capture {
+    if let Some(path) = &arguments.port.capture {
         traffic::write(&paper, arguments.tap, path)?;
     }
     let messages = arguments.runs.unwrap_or(paper.repetitions);
     let options = Options { seed: arguments.seed, messages, monitor: Some(monitor()?) };
-    let reproduction = carry_out(&paper, &options, &output);
-    let reproduction = reproduction.map_err(|error| impossible(name, &error))?;
+    let mut report =
+        Report { paper: &paper, options: &options, format, output: &output, has_begun: false };
+    let reproduction = carry_out(&mut report)?;
     let drawn = match &arguments.figures {
-        Some(folder) => figures::draw(&paper, &options, &reproduction, folder)?,
+        Some(folder) => {
+            let drawing =
+                Drawing { paper: &paper, seed: options.seed, origin: figures::Origin::Modelled };
+            figures::draw(&drawing, &reproduction.plots, folder)?
+        }
         None => Vec::new(),
     };
-    let summary = summarise(&reproduction.outcomes);
-    match format {
-        Format::Text => text::tell(&paper, &reproduction, &summary, &output)?,
-        Format::Ndjson => lines::ndjson(&paper, &options, &reproduction, &summary, &output)?,
-        Format::Csv => lines::csv(&reproduction, io::stdout().lock())?,
-    }
-    for path in drawn.iter().chain(&arguments.capture) {
+    report.end(&reproduction)?;
+    for path in drawn.iter().chain(&arguments.port.capture) {
         output.remark(format_args!("{} written", path.display()));
     }
     Ok(Exit::Ok)
 }
 
+/// Error of the former `measure tr-88-04`, with the command line of today.
+pub(super) fn moved(moved: &Moved) -> Failure {
+    let words = moved.words.iter().map(|word| match word.to_string_lossy().as_ref() {
+        "--bytes" => "--volume".to_owned(),
+        "--messages" => "--runs".to_owned(),
+        word if word.contains(' ') => format!("{word:?}"),
+        word => word.to_owned(),
+    });
+    let line = ["tidewire reproduce tr-88-04 --live".to_owned()].into_iter().chain(words);
+    Failure::usage("measure tr-88-04 is now reproduce tr-88-04 --live")
+        .with_fix(line.collect::<Vec<_>>().join(" "))
+}
+
 /// Steps in which progress is reported where no bar is drawn.
 const STEPS: u64 = 10;
 
-/// Makes all runs, and shows their progress: as a bar on a terminal, elsewhere in a line for each tenth.
-fn carry_out(
-    paper: &Paper,
-    options: &Options,
-    output: &Output,
-) -> Result<Reproduction, Impossible> {
-    let mut shown = ProgressBar::hidden();
-    let result = (paper.run)(options, &mut |Progress { done, of }| {
-        if done == 0 && output.draws_progress() {
-            shown = bar_of(of);
+/// Report of a reproduction in one of its forms.
+struct Report<'a> {
+    paper: &'a Paper,
+    options: &'a Options,
+    format: Format,
+    output: &'a Output,
+    has_begun: bool,
+}
+
+impl Report<'_> {
+    /// Prints rows that are final; before the first of them the heading.
+    fn rows(&mut self, outcomes: &[Outcome]) -> io::Result<()> {
+        let is_first = !core::mem::replace(&mut self.has_begun, true);
+        match self.format {
+            Format::Text => {
+                if is_first {
+                    self.output.line(text::heading(self.paper))?;
+                }
+                text::rows(outcomes, self.output)
+            }
+            Format::Ndjson => {
+                if is_first {
+                    self.output.record(&lines::paper(self.paper, self.options))?;
+                }
+                outcomes.iter().try_for_each(|outcome| self.output.record(&lines::row(outcome)))
+            }
+            Format::Csv => lines::csv(outcomes, is_first, io::stdout().lock()),
         }
-        shown.set_position(done);
-        let step = |done: u64| done * STEPS / of.max(1);
-        if !output.draws_progress() && done > 0 && step(done) > step(done - 1) {
-            output.remark(format_args!("{}: {done} of {of} runs", paper.name));
+    }
+
+    /// Prints what concerns all rows.
+    fn end(&self, reproduction: &Reproduction) -> io::Result<()> {
+        let summary = summarise(&reproduction.outcomes);
+        match self.format {
+            Format::Text => text::end(reproduction, &summary, self.output),
+            Format::Ndjson => lines::end(reproduction, &summary, self.output),
+            Format::Csv => Ok(()),
+        }
+    }
+}
+
+/// Makes all runs, prints rows as they become final, and shows progress: as a bar on a terminal, elsewhere in a line
+/// for each tenth.
+fn carry_out(report: &mut Report<'_>) -> anyhow::Result<Reproduction> {
+    let Report { paper, options, output, .. } = *report;
+    let mut shown = ProgressBar::hidden();
+    let mut written = Ok(());
+    let result = (paper.run)(options, &mut |event| match event {
+        Event::Rows(rows) => {
+            written = shown.suspend(|| report.rows(rows));
+            if written.is_ok() { Ok(()) } else { Err(Stopped) }
+        }
+        Event::Progress(Progress { done, of }) => {
+            if done == 0 && output.draws_progress() {
+                shown = bar_of(of);
+            }
+            shown.set_position(done);
+            let step = |done: u64| done * STEPS / of.max(1);
+            if !output.draws_progress() && done > 0 && step(done) > step(done - 1) {
+                output.remark(format_args!("{}: {done} of {of} runs", paper.name));
+            }
+            Ok(())
         }
     });
     shown.finish_and_clear();
-    result
+    written?;
+    Ok(result.map_err(|error| impossible(paper.name, &error))?)
 }
 
 fn impossible(name: &str, error: &Impossible) -> Failure {
@@ -83,9 +149,10 @@ fn impossible(name: &str, error: &Impossible) -> Failure {
         Impossible::TooFew { fewest, .. } => {
             Failure::usage(message).with_fix(format!("-n {fewest}, or more"))
         }
-        Impossible::Rows(_) | Impossible::NoProfile(_) | Impossible::Figures(_) => {
-            Failure::failed(message)
-        }
+        Impossible::Rows(_)
+        | Impossible::NoProfile(_)
+        | Impossible::Figures(_)
+        | Impossible::Stopped(_) => Failure::failed(message),
     }
 }
 

@@ -24,17 +24,13 @@ const ROLES: [Role; 8] = [
     Role::Configuration,
 ];
 
-pub(super) fn tell(
-    paper: &Paper,
-    reproduction: &Reproduction,
-    summary: &Summary,
-    output: &Output,
-) -> io::Result<()> {
-    let outcomes = &reproduction.outcomes;
-    output.line(wrapped(&format!("{}: ", paper.name), paper.title))?;
-    for remark in &reproduction.remarks {
-        output.line(wrapped("  ", remark))?;
-    }
+/// First line: the paper.
+pub(super) fn heading(paper: &Paper) -> String {
+    wrapped(&format!("{}: ", paper.name), paper.title)
+}
+
+/// Rows that are final, by role.
+pub(super) fn rows(outcomes: &[Outcome], output: &Output) -> io::Result<()> {
     for role in ROLES {
         let here: Vec<&Outcome> = outcomes.iter().filter(|o| o.role == role).collect();
         if !here.is_empty() {
@@ -42,7 +38,20 @@ pub(super) fn tell(
             output.line(table(&here))?;
         }
     }
-    let reasons = reasons(outcomes);
+    Ok(())
+}
+
+/// What concerns all rows: conditions, reasons and counts.
+pub(super) fn end(
+    reproduction: &Reproduction,
+    summary: &Summary,
+    output: &Output,
+) -> io::Result<()> {
+    output.line("\nhow ours was obtained")?;
+    for remark in &reproduction.remarks {
+        output.line(wrapped("  ", remark))?;
+    }
+    let reasons = reasons(&reproduction.outcomes);
     if !reasons.is_empty() {
         output.line("\nwhy")?;
     }

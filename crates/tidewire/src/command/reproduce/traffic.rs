@@ -1,6 +1,6 @@
 //! The traffic that a paper measured, as a capture.
 
-use crate::args::TapPlace;
+use crate::args::reproduce::TapPlace;
 use crate::exit::Failure;
 use crate::output_file::{self, Created, Placing};
 use bench::reproduce::Paper;

@@ -7,7 +7,7 @@ use super::{Mode, obeyed};
 const LIVE: &str = "wires::two_processes_measure_over_loopback_without_any_privilege";
 const CAP: &str = "obeyed::a_cap_holds_on_loopback_where_it_is_asked_for";
 
-pub(super) const MEASURE: [Mode; 13] = [
+pub(super) const MEASURE: [Mode; 12] = [
     Mode {
         verb: "measure",
         base: "measure short.toml",
@@ -173,34 +173,6 @@ pub(super) const MEASURE: [Mode; 13] = [
             obeyed("--seed", "--json --seed 7", Says("\"seed\":\"7\"")),
             obeyed("--figure", "--figure f.svg", Writes("f.svg")),
             JSON,
-            QUIET,
-        ],
-    },
-    Mode {
-        verb: "measure tr-88-04",
-        base: "measure tr-88-04 --to 02:00:00:00:00:07 -i nosuchif0",
-        obeyed: &[
-            obeyed("--to", "", IsTheMode),
-            obeyed("--interface", "", IsTheMode),
-            obeyed("--fault", "--fault loss=banana", Says("banana")),
-            obeyed("--bytes", "--bytes many", Says("--bytes")),
-            obeyed(
-                "--capture",
-                "",
-                ShownBy("wires::the_experiments_of_tr_88_04_run_between_two_namespaces"),
-            ),
-            obeyed("--max-frames", "", ShownBy(CAP)),
-            obeyed(
-                "--messages",
-                "",
-                ShownBy("wires::the_experiments_of_tr_88_04_run_between_two_namespaces"),
-            ),
-            obeyed(
-                "--seed",
-                "",
-                ShownBy("wires::the_experiments_of_tr_88_04_run_between_two_namespaces"),
-            ),
-            obeyed("--json", "--json", Says("\"type\":\"error\"")),
             QUIET,
         ],
     },

@@ -3,7 +3,7 @@
 use super::Effect::{Changes, Hushes, IsTheMode, Omits, Says, ShownBy, Writes};
 use super::listening::{STREAMS, WATCH};
 use super::measuring::MEASURE;
-use super::{Mode, Obeyed, obeyed};
+use super::{Mode, Obeyed, obeyed, papers};
 
 const PEER: &str = "advise::what_a_peer_decides_is_not_tried_against_it_and_said";
 
@@ -11,7 +11,7 @@ const PEER: &str = "advise::what_a_peer_decides_is_not_tried_against_it_and_said
 pub(super) const ENDINGS: [(&str, i32, &str); 11] = [
     ("measure short.toml --to 02:00:00:00:00:07 -i nosuchif0", 1, NO_PORT),
     ("measure --over iso-tcp://127.0.0.1:1 --foreign-peer", 1, "no connection to"),
-    ("measure tr-88-04 --to 02:00:00:00:00:07 -i nosuchif0", 1, NO_PORT),
+    ("reproduce tr-88-04 --live --to 02:00:00:00:00:07 -i nosuchif0", 1, NO_PORT),
     ("serve -i nosuchif0", 1, NO_PORT),
     ("serve --xdp nosuchif0", 1, NO_PORT),
     ("watch -i nosuchif0", 1, NO_PORT),
@@ -26,7 +26,8 @@ const LIVE_SEARCH: &str =
     "advise short.toml --live --objective throughput --udp 127.0.0.1:0 --udp-peer 127.0.0.1:9";
 
 /// Modes of all verbs.
-pub(super) const MODES: [&[Mode]; 5] = [&PREDICT, &MEASURE, &WATCH, &STREAMS, &OTHERS];
+pub(super) const MODES: [&[Mode]; 6] =
+    [&PREDICT, &MEASURE, &WATCH, &STREAMS, &papers::REPRODUCE, &OTHERS];
 
 pub(super) const QUIET: Obeyed =
     obeyed("--quiet", "--quiet", ShownBy("obeyed::quiet_leaves_remarks_out"));
@@ -101,7 +102,7 @@ const PREDICT: [Mode; 4] = [
     },
 ];
 
-const OTHERS: [Mode; 13] = [
+const OTHERS: [Mode; 10] = [
     Mode {
         verb: "demo",
         base: "demo",
@@ -157,39 +158,6 @@ const OTHERS: [Mode; 13] = [
         obeyed: &[JSON, QUIET],
     },
     Mode { verb: "compare", base: "compare kept other", obeyed: &[JSON, QUIET] },
-    Mode { verb: "reproduce", base: "reproduce", obeyed: &[JSON, QUIET] },
-    Mode {
-        verb: "reproduce",
-        base: "reproduce tr-88-08 --runs 2",
-        obeyed: &[
-            obeyed("--runs", "=reproduce tr-88-08 --runs 3", Changes),
-            obeyed("--seed", "--seed 7", Changes),
-            obeyed("--format", "--format csv", Changes),
-            obeyed("--figures", "--figures drawn", Writes("drawn/tr-88-08-figure-4.svg")),
-            JSON,
-            QUIET,
-        ],
-    },
-    Mode {
-        verb: "reproduce",
-        base: "reproduce nbsir-85-3104 --runs 2",
-        obeyed: &[
-            obeyed("--runs", "=reproduce nbsir-85-3104 --runs 3", Changes),
-            obeyed("--seed", "--seed 7", Changes),
-            obeyed("--format", "--format csv", Changes),
-            obeyed("--figures", "--figures drawn", Writes("drawn")),
-            obeyed("--capture", "--capture c.pcapng", Writes("c.pcapng")),
-            obeyed(
-                "--tap",
-                "",
-                ShownBy(
-                    "reproduce::the_traffic_of_nbsir_85_3104_is_written_as_a_lan_and_as_a_test_centre_hears_it",
-                ),
-            ),
-            JSON,
-            QUIET,
-        ],
-    },
     Mode {
         verb: "advise",
         base: "advise short.toml",

@@ -1,0 +1,274 @@
+//! `tidewire reproduce tr-88-04 --live`: the experiments of that paper on a network that is there.
+
+use super::super::measure::peer;
+use super::figures::{self, Drawing, Origin};
+use super::lines::figure;
+use crate::args::reproduce::{Format, Reproduce};
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+use crate::paragraph::wrapped;
+use crate::quantity::trimmed;
+use crate::table::{Align, Table};
+use crate::{interrupt, way};
+use bench::reproduce::plot::{Plot, Point as Spot};
+use bench::reproduce::{NotHere, Paper};
+use bench::sample::{End, Line, Sample};
+use bench::scenario::Point;
+use bench::session::way::Way;
+use bench::session::{initiator, local};
+use bench::transfer::curves::{self, IsModel};
+use bench::transfer::rounds::{
+    self, FEWEST_MESSAGES, Failed, LEVEL, MOST_MESSAGES, Plan, Reading, Rounds,
+};
+use bench::transfer::{Question, Trial};
+use core::time::Duration;
+use serde_json::json;
+use std::io;
+use std::sync::atomic::AtomicBool;
+use wire::addr::Mac;
+use wire::time::nanos;
+
+/// Retransmission times, from the paper's first down to what is short on a LAN of today.
+const T1S: [Duration; 8] = [
+    Duration::from_millis(100),
+    Duration::from_millis(50),
+    Duration::from_millis(20),
+    Duration::from_millis(10),
+    Duration::from_millis(5),
+    Duration::from_millis(2),
+    Duration::from_millis(1),
+    Duration::from_micros(500),
+];
+
+/// What was asked for.
+struct Request<'a> {
+    arguments: &'a Reproduce,
+    paper: &'a Paper,
+    plan: Plan,
+}
+
+/// Medium: a LAN within this process, or a port and the peer behind it.
+enum Medium {
+    Process,
+    Port(Box<Way>, Mac),
+}
+
+/// Measures every trial in every round, and prints medians.
+pub(super) fn run(
+    arguments: &Reproduce,
+    paper: &Paper,
+    format: Format,
+    output: &Output,
+) -> anyhow::Result<Exit> {
+    let plan = plan(arguments, paper, format)?;
+    if let Some(folder) = &arguments.figures {
+        figures::prepare(folder)?;
+    }
+    let stop = interrupt::install()?;
+    let mut medium = match peer(&arguments.port, arguments.to)? {
+        Some(peer) => Medium::Port(Box::new(way::open(&arguments.port, plan.seed)?), peer),
+        None => Medium::Process,
+    };
+    let mut rounds = Rounds::new(plan, curves::trials(&T1S));
+    let result = measure(&mut rounds, &mut medium, stop, output);
+    if let Medium::Port(way, _) = medium {
+        way.close().map_err(way::explain)?;
+    }
+    result?;
+    if interrupt::requested() {
+        let error = Some("interrupted".to_owned());
+        output.record(&Line::End(End { complete: false, error }))?;
+        return Ok(Exit::Interrupted);
+    }
+    let request = Request { arguments, paper, plan };
+    let observed =
+        format!("Medians of n = {} rounds; intervals {}.", plan.rounds, rounds.interval());
+    let answer = |trial: &Trial| rounds.found(trial);
+    let plots = curves::plots(&T1S, IsModel::No, &observed, answer).map_err(failed)?;
+    tell(&request, &rounds, &plots, output)?;
+    if let Some(folder) = &arguments.figures {
+        let drawing = Drawing { paper, seed: plan.seed, origin: Origin::Measured };
+        for path in figures::draw(&drawing, &plots, folder)? {
+            output.remark(format_args!("{} written", path.display()));
+        }
+    }
+    Ok(Exit::Ok)
+}
+
+/// Checks what was asked for, before a port is opened.
+fn plan(arguments: &Reproduce, paper: &Paper, format: Format) -> Result<Plan, Failure> {
+    if arguments.port.over.is_some() {
+        let fix = "leave --over out, and name a station with --to";
+        return Err(Failure::usage("--over: datagrams need a LAN, TCP carries none").with_fix(fix));
+    }
+    if format == Format::Csv {
+        let fix = "--figures FOLDER writes the numbers of each figure as CSV";
+        return Err(Failure::usage("--format csv: --live has no claims to list").with_fix(fix));
+    }
+    let messages = arguments.runs.unwrap_or(paper.repetitions);
+    if messages < FEWEST_MESSAGES {
+        let message = format!("-n {messages}: with --live a trial lasts 100 ms or longer");
+        return Err(Failure::usage(message).with_fix(format!("-n {FEWEST_MESSAGES}, or more")));
+    }
+    let volume = arguments.volume.as_deref();
+    let volume_octets = volume.map(|volume| way::size("--volume", volume)).transpose()?;
+    Ok(Plan { rounds: arguments.rounds, messages, volume_octets, seed: arguments.seed })
+}
+
+fn failed(NotHere(why): NotHere) -> Failure {
+    Failure::failed(why)
+}
+
+fn measure(
+    rounds: &mut Rounds,
+    medium: &mut Medium,
+    stop: &AtomicBool,
+    output: &Output,
+) -> anyhow::Result<()> {
+    let (trials, all) = (rounds.trials.len(), rounds.orders.len());
+    for round in 0..all {
+        output.remark(format_args!("round {} of {all}: {trials} trials", round + 1));
+        let mut run = |point: &Point| carry_out(point, medium, stop);
+        match rounds.carry_out(round, &mut run) {
+            // A trial that was interrupted may have no result.
+            _ if interrupt::requested() => return Ok(()),
+            Ok(()) => {}
+            Err(Failed::NotHere(reason)) => return Err(failed(reason).into()),
+            Err(Failed::Run(error)) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+fn carry_out(point: &Point, medium: &mut Medium, stop: &AtomicBool) -> anyhow::Result<Sample> {
+    if interrupt::requested() {
+        anyhow::bail!("interrupted");
+    }
+    let (way, peer) = match medium {
+        Medium::Process => return local::measure(point, "", 0, stop).map_err(way::explain),
+        Medium::Port(way, peer) => (way, *peer),
+    };
+    let progress = &mut |_| {};
+    let order = initiator::Order { point, scenario_hash: "", replication: 0, peer, stop, progress };
+    let measured = initiator::measure(way, order).map_err(way::explain)?;
+    match measured.failure {
+        Some(failure) => Err(way::explain(failure)),
+        None => Ok(measured.sample),
+    }
+}
+
+fn tell(request: &Request<'_>, rounds: &Rounds, plots: &[Plot], output: &Output) -> io::Result<()> {
+    let Request { paper, .. } = request;
+    output.line(wrapped(&format!("{} --live: ", paper.name), paper.title))?;
+    for sentence in sentences(request, rounds) {
+        output.line(wrapped("  ", &sentence))?;
+    }
+    record(request, rounds, output)?;
+    for plot in plots {
+        let (name, unit) = plot.vertical;
+        output.line(format_args!("\nFigure {}: {}, {name} in {unit}", plot.number, plot.title))?;
+        for (curve, trials) in plot.curves.iter().zip(curves::trials_of(&T1S, plot.number)) {
+            let numbers: Vec<_> = trials.iter().map(|trial| rounds.place(trial)).collect();
+            output.line(table(plot.horizontal.0, &curve.name, &curve.points, &numbers))?;
+        }
+        output.record(&figure(plot))?;
+    }
+    output.line("\nOrder of the trials in each round")?;
+    for (round, order) in rounds.orders.iter().enumerate() {
+        let numbers: Vec<String> = order.iter().map(|place| (place + 1).to_string()).collect();
+        output.line(wrapped(&format!("  {:2}  ", round + 1), &numbers.join(" ")))?;
+    }
+    output.record(&Line::End(End { complete: true, error: None }))
+}
+
+/// Conditions, in sentences.
+fn sentences(request: &Request<'_>, rounds: &Rounds) -> Vec<String> {
+    let Request { arguments, plan, .. } = request;
+    let place = match arguments.to {
+        Some(peer) => format!("against {peer}"),
+        None if arguments.port.udp.is_some() => "against a peer behind UDP".to_owned(),
+        None => "on a LAN within this process".to_owned(),
+    };
+    let Plan { rounds: n, messages, seed, .. } = plan;
+    let volume = match plan.volume_octets {
+        Some(octets) => format!(
+            "{octets} octets in at most {MOST_MESSAGES} messages, and more where they take less time"
+        ),
+        None => "as many messages as take that long".to_owned(),
+    };
+    let count = rounds.trials.len();
+    let mut sentences = vec![
+        format!("Measured {place}, with no model: {n} rounds of {count} trials, seed {seed}."),
+        format!(
+            "A delay is half of the median round trip of {messages} messages, answered with as many octets. \
+             A trial lasts 100 ms or longer; one of throughput sends {volume}."
+        ),
+        format!("Values are medians over n = {n} rounds; from and to: {}.", rounds.interval()),
+    ];
+    let all = (0..count).flat_map(|place| rounds.readings(place));
+    let cut = all.filter(|reading| reading.is_cut).count();
+    if cut > 0 {
+        sentences.push(format!(
+            "{cut} of {} trials were cut off before all their messages had arrived: what arrived by then \
+             counts.",
+            count as u64 * n
+        ));
+    }
+    sentences
+}
+
+/// Records of the conditions, of each trial with every reading, and of each round.
+fn record(request: &Request<'_>, rounds: &Rounds, output: &Output) -> io::Result<()> {
+    let Request { paper, plan, .. } = request;
+    let Plan { rounds: n, messages, volume_octets, seed } = plan;
+    let median = stats::interval::median_rank(*n as usize, LEVEL);
+    output.record(&json!({
+        "type": "paper", "paper": paper.name, "title": paper.title, "live": true,
+        "seed": seed.to_string(), "rounds": n, "messages": messages,
+        "volume_octets": volume_octets, "shortest_trial_ns": nanos(rounds::SHORTEST),
+        "interval_rank": median.map(|(rank, _)| rank),
+        "interval_coverage": median.map(|(_, coverage)| coverage),
+    }))?;
+    for (place, trial) in rounds.trials.iter().enumerate() {
+        let Trial { service, question, octets, t1, window, circuits, .. } = trial;
+        let readings = rounds.readings(place);
+        let of = |value: fn(&Reading) -> serde_json::Value| {
+            readings.iter().map(value).collect::<Vec<_>>()
+        };
+        let median = rounds.median(trial).ok();
+        output.record(&json!({
+            "type": "trial", "trial": place + 1, "service": format!("{service:?}").to_lowercase(),
+            "question": format!("{question:?}").to_lowercase(), "octets": octets,
+            "t1_ns": nanos(*t1), "window": window, "circuits": circuits,
+            "unit": if *question == Question::Delay { "ms" } else { "kbyte/s" },
+            "median": median.map(|it| it.median), "low": median.map(|it| it.low),
+            "high": median.map(|it| it.high), "values": of(|it| it.value.into()),
+            "messages": of(|it| it.messages.into()), "cut": of(|it| it.is_cut.into()),
+        }))?;
+    }
+    for (round, order) in rounds.orders.iter().enumerate() {
+        let trials: Vec<usize> = order.iter().map(|place| place + 1).collect();
+        output.record(&json!({ "type": "round", "round": round + 1, "trials": trials }))?;
+    }
+    Ok(())
+}
+
+/// The points of a curve: medians with their intervals, and the numbers of the trials.
+fn table(across: &str, name: &str, points: &[Spot], numbers: &[Option<usize>]) -> Table {
+    let right = Align::Right;
+    let mut table = Table::new([
+        (across, right),
+        (name, right),
+        ("from", right),
+        ("to", right),
+        ("n", right),
+        ("trial", right),
+    ]);
+    for (point, number) in points.iter().zip(numbers) {
+        let Spot { x, y, low, high, observations } = point;
+        let [y, low, high] = [y, low, high].map(|number| trimmed(*number, 4));
+        let number = number.map_or_else(String::new, |place| (place + 1).to_string());
+        table.row([trimmed(*x, 4), y, low, high, observations.to_string(), number]);
+    }
+    table
+}

@@ -1,0 +1,93 @@
+//! Modes of `reproduce`, simulated and measured, and the options that each obeys.
+
+use super::Effect::{Changes, IsTheMode, Says, ShownBy, Writes};
+use super::modes::{JSON, QUIET};
+use super::{Mode, obeyed};
+
+/// Tests of measured reproductions, each of which takes minutes.
+const ROUNDS: &str = "reproduce::experiments_are_measured_in_rounds_within_this_process";
+const ROUNDS_OVER_VETH: &str = "wires::the_experiments_of_tr_88_04_run_between_two_namespaces";
+const LIVE_PORTS: &str = "reproduce::the_port_of_a_live_reproduction_is_opened";
+
+/// Modes of `reproduce`.
+pub(super) const REPRODUCE: [Mode; 5] = [
+    Mode { verb: "reproduce", base: "reproduce", obeyed: &[JSON, QUIET] },
+    Mode {
+        verb: "reproduce",
+        base: "reproduce tr-88-08 -n 5",
+        obeyed: &[
+            obeyed("--figures", "--figures drawn", Writes("drawn")),
+            obeyed("--format", "--format csv", Changes),
+            obeyed("--seed", "--json --seed 7", Says("\"seed\":\"7\"")),
+            obeyed("--runs", "=reproduce tr-88-08 --runs 6", Says("n = 6")),
+            JSON,
+            QUIET,
+        ],
+    },
+    Mode {
+        verb: "reproduce",
+        base: "reproduce nbsir-85-3104 -n 2",
+        obeyed: &[
+            obeyed("--figures", "--figures drawn", Writes("drawn")),
+            obeyed("--format", "--format csv", Changes),
+            obeyed("--capture", "--capture c.pcapng", Writes("c.pcapng")),
+            obeyed(
+                "--tap",
+                "",
+                ShownBy(
+                    "reproduce::the_traffic_of_nbsir_85_3104_is_written_as_a_lan_and_as_a_test_centre_hears_it",
+                ),
+            ),
+            obeyed("--seed", "--seed 7", Says("seed 7")),
+            obeyed("--runs", "=reproduce nbsir-85-3104 --runs 3", Says("n = 3")),
+            JSON,
+            QUIET,
+        ],
+    },
+    Mode {
+        verb: "reproduce",
+        base: "reproduce tr-88-04 --live --to 02:00:00:00:00:07 -i nosuchif0",
+        obeyed: &[
+            obeyed("--live", "", IsTheMode),
+            obeyed("--to", "", IsTheMode),
+            obeyed("--interface", "", IsTheMode),
+            obeyed("--fault", "--fault loss=banana", Says("banana")),
+            obeyed("--volume", "--volume much", Says("--volume")),
+            obeyed("--rounds", "", ShownBy(ROUNDS_OVER_VETH)),
+            obeyed("--format", "--format csv", Says("--figures FOLDER")),
+            obeyed("--figures", "--figures drawn", Writes("drawn")),
+            obeyed(
+                "--capture",
+                "",
+                ShownBy("wires::an_interrupted_reproduction_keeps_its_capture"),
+            ),
+            obeyed(
+                "--max-frames",
+                "",
+                ShownBy("obeyed::a_cap_holds_on_loopback_where_it_is_asked_for"),
+            ),
+            obeyed("--runs", "", ShownBy(ROUNDS_OVER_VETH)),
+            obeyed("--seed", "", ShownBy(ROUNDS)),
+            obeyed("--json", "--json", Says("\"type\":\"error\"")),
+            QUIET,
+        ],
+    },
+    Mode {
+        verb: "reproduce",
+        base: "reproduce tr-88-04 --live",
+        obeyed: &[
+            obeyed("--live", "", ShownBy(ROUNDS)),
+            obeyed("--interface", "", ShownBy(LIVE_PORTS)),
+            obeyed("--xdp", "", ShownBy(LIVE_PORTS)),
+            obeyed("--udp", "", ShownBy(LIVE_PORTS)),
+            obeyed("--volume", "", ShownBy(ROUNDS_OVER_VETH)),
+            obeyed("--rounds", "", ShownBy(ROUNDS_OVER_VETH)),
+            obeyed("--format", "", ShownBy(ROUNDS)),
+            obeyed("--figures", "", ShownBy(ROUNDS)),
+            obeyed("--runs", "", ShownBy(ROUNDS)),
+            obeyed("--seed", "", ShownBy(ROUNDS)),
+            obeyed("--json", "", ShownBy(ROUNDS)),
+            QUIET,
+        ],
+    },
+];
