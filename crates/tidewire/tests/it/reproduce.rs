@@ -229,6 +229,12 @@ fn the_port_of_a_live_reproduction_is_opened() {
         check_code(&output, 2);
         assert!(stderr(&output).contains("--to is missing"), "{}", stderr(&output));
     }
+    // The address of a peer stands for its station.
+    let ports = ["--udp", "192.0.2.1:0", "--udp-peer", "192.0.2.1:9"];
+    let output = run(&[&["reproduce", "tr-88-04", "--live"][..], &ports].concat());
+    assert!(!output.status.success());
+    let said = stderr(&output);
+    assert!(said.contains("192.0.2.1") && !said.contains("--to is missing"), "{said}");
 }
 
 #[test]

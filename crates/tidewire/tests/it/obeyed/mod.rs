@@ -249,9 +249,14 @@ fn unrefused(mode: &Mode, option: &str, value: Option<&str>) -> Option<String> {
     })
 }
 
-/// Options that a verb only refuses: `advise` has no transport over TCP, and `export` shows that a build
-/// without Parquet refuses it.
-const REFUSED: [(&str, &str); 2] = [("advise", "--foreign-peer"), ("watch", "--parquet")];
+/// Options that a verb only refuses: `advise` and `reproduce` have no transport over TCP, and `export`
+/// shows that a build without Parquet refuses it.
+const REFUSED: [(&str, &str); 4] = [
+    ("advise", "--foreign-peer"),
+    ("reproduce", "--foreign-peer"),
+    ("reproduce", "--over"),
+    ("watch", "--parquet"),
+];
 
 /// Options that are refused in every mode of their verb: a sample may be refused for its value alone.
 fn never_obeyed<'a>(

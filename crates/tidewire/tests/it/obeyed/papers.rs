@@ -80,6 +80,7 @@ pub(super) const REPRODUCE: [Mode; 5] = [
             obeyed("--interface", "", ShownBy(LIVE_PORTS)),
             obeyed("--xdp", "", ShownBy(LIVE_PORTS)),
             obeyed("--udp", "", ShownBy(LIVE_PORTS)),
+            obeyed("--udp-peer", "", ShownBy(LIVE_PORTS)),
             obeyed("--volume", "", ShownBy(ROUNDS_OVER_VETH)),
             obeyed("--rounds", "", ShownBy(ROUNDS_OVER_VETH)),
             obeyed("--format", "", ShownBy(ROUNDS)),
