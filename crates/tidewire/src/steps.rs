@@ -17,10 +17,10 @@ pub(crate) struct Steps<'a> {
 }
 
 impl<'a> Steps<'a> {
-    /// None of so many runs are done. A single run shows nothing: there is no part of it to tell.
+    /// At the start of `of` runs. A single run shows nothing, because it has no parts to count.
     pub(crate) fn new(what: &'a str, of: u64, output: &'a Output) -> Self {
         let bar = if of > 1 && output.draws_progress() { bar(of) } else { ProgressBar::hidden() };
-        // Without runs behind it the bar would come after the first.
+        // Otherwise the bar would appear only after the first run.
         bar.tick();
         Self { what, done: 0, of, bar, output }
     }

@@ -70,7 +70,7 @@ pub(crate) struct UntilOptions {
     pub(crate) at_most: u64,
 }
 
-/// What `predict` can do beside scenarios.
+/// What `predict` can do besides scenarios.
 #[derive(Subcommand, Debug)]
 pub(crate) enum PredictExperiment {
     /// What each layer of a modelled station costs, against the size of the message.

@@ -15,7 +15,7 @@ use std::path::PathBuf;
     )),
     mut_arg("over", |arg| arg.help("Refused: the experiments need a LAN, because TCP carries no datagrams")),
     mut_arg("foreign_peer", |arg| arg.help("Refused, as --over is")),
-    after_help = "Examples:\n  tidewire reproduce                                which papers there are\n  tidewire reproduce tr-88-08                       its rows beside ours\n  tidewire reproduce tr-88-08 --figures drawn       and its figures, as SVG\n  tidewire reproduce tr-88-04 --live                its experiments, on a LAN within this process\n  tidewire reproduce tr-88-04 --live --to 02:00:00:00:00:07 -i eth1\n  tidewire reproduce nbsir-85-3104 --capture ncc84.pcapng   and its traffic\n\n`tidewire help reproduce` says how a verdict comes about."
+    after_help = "Examples:\n  tidewire reproduce                                which papers there are\n  tidewire reproduce tr-88-08                       its rows and ours\n  tidewire reproduce tr-88-08 --figures drawn       and its figures, as SVG\n  tidewire reproduce tr-88-04 --live                its experiments, on a LAN within this process\n  tidewire reproduce tr-88-04 --live --to 02:00:00:00:00:07 -i eth1\n  tidewire reproduce nbsir-85-3104 --capture ncc84.pcapng   and its traffic\n\n`tidewire help reproduce` says how a verdict comes about."
 )]
 pub(crate) struct Reproduce {
     /// The paper; without one, the list.
