@@ -83,15 +83,24 @@ impl<U: Users> Party<U> {
         self.shuttle(now);
     }
 
-    /// The next thing the rendezvous has to tell. A session begins when its call is taken: until then the one
-    /// before it may not have ended, and its end drops what was counted.
+    /// The next thing the rendezvous has to tell. A call that came while the session before it was under way
+    /// begins its own here: the end of that session dropped all that was counted.
     pub(super) fn told(&mut self) -> Option<Indication> {
         let told = self.told.pop_front();
-        if let Some(Indication::Called { hello, .. }) = &told {
+        if let Some(indication) = &told {
+            self.begin(indication);
+        }
+        told
+    }
+
+    /// Begins the session of a call, unless another one is under way. Its load may follow the call at once.
+    fn begin(&mut self, indication: &Indication) {
+        if let Indication::Called { hello, .. } = indication
+            && self.flows == 0
+        {
             self.flows = hello.flows;
             self.at_call = self.host.counters();
         }
-        told
     }
 
     /// Whether the rendezvous has something to tell.
@@ -180,6 +189,7 @@ impl<U: Users> Party<U> {
                     self.host.send_unitdata(now, unitdata);
                 }
                 Some(Output::Deliver(indication)) => {
+                    self.begin(&indication);
                     self.told.push_back(indication);
                 }
                 Some(Output::Note(_)) => {}
