@@ -252,6 +252,11 @@ fn flows_of<'a>(
     }
     let pairs = senders.iter().flat_map(|from| receivers.iter().map(move |to| (from, to)));
     let pairs: Vec<_> = pairs.filter(|(from, to)| from != to).collect();
+    if pairs.is_empty() && !senders.is_empty() && !receivers.is_empty() {
+        let place = text_of(item, "to").map_or_else(|| item.span(), |(_, place)| place);
+        problems
+            .push(Problem::error(place, "no two different stations are meant by `from` and `to`"));
+    }
     let starts = Starts::of(item, problems);
     let each = |(number, (sender, receiver)): (usize, &(&String, &String))| {
         let mut flow = item.clone();
@@ -415,6 +420,11 @@ mod tests {
         );
         let all = "from = \"*\"\nto = \"*\"";
         check_error("name = \"ied-{1..300}\"", all, "more than 65536 flows");
+        check_error(
+            IEDS,
+            "from = \"breaker\"\nto = \"break*\"",
+            "no two different stations are meant",
+        );
         let random = format!("{TRIPS}\nstart = \"random\"\nstagger = \"2 ms\"");
         check_error(IEDS, &random, "`stagger` needs a `start` that is a time");
         let alone = "from = \"ied-1\"\nto = \"breaker\"\nstagger = \"2 ms\"";

@@ -438,11 +438,11 @@ fn points(
         let expanded = groups::expand(&tree, problems);
         let written_out = expanded.as_ref().unwrap_or(&tree);
         let scenario = parse::scenario(written_out, problems);
+        let grouped = expanded.as_ref().and_then(|_| parse::scenario(&tree, problems));
         if let Some(mut scenario) = scenario.filter(|_| problems.len() == before) {
             machines.resolve(&mut scenario, written_out, problems);
             check::check(&scenario, written_out, problems);
-            let grouped = expanded.is_some().then(|| parse::scenario(&tree, &mut Vec::new()));
-            scenario.grouped = grouped.flatten().map(Arc::new);
+            scenario.grouped = grouped.map(Arc::new);
             points.push(Point { index, settings, scenario });
         }
         if problems.iter().filter(|problem| problem.severity == Severity::Error).count() > 20 {
