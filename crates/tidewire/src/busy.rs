@@ -15,6 +15,8 @@ const SLEEPS: u32 = 50;
 const SLEEP: Duration = Duration::from_millis(1);
 /// Programs for each processor, on average over a minute, from which they wait for each other.
 const BUSY: f64 = 0.7;
+/// A wake that is later than that is a third of a trip's 3 ms.
+const LATE: Duration = Duration::from_millis(1);
 /// Share of a deadline that a late wake may take unnoticed.
 const NOTICED: f64 = 0.1;
 
@@ -54,6 +56,11 @@ impl Host {
         let load = self.load?;
         let said = format!("load {} on {} processors", quantity::trimmed(load, 2), self.processors);
         Some((said, load > BUSY * self.processors as f64))
+    }
+
+    /// Whether wakes are so late that deadlines of a few milliseconds are not for this host.
+    pub(crate) fn is_late(&self) -> bool {
+        self.latest_wake > LATE
     }
 
     /// The latest wake in words.

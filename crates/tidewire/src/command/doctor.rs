@@ -73,7 +73,7 @@ pub(crate) fn run(output: &Output) -> anyhow::Result<Exit> {
         governor(),
         cores(),
         load(&host),
-        Check::new(Status::Ok, host.wake()),
+        wakes(&host),
         run_folders(Path::new("runs")),
         loopback(),
     ]);
@@ -238,6 +238,14 @@ fn load(host: &Host) -> Check {
         Some((load, false)) => Check::new(Status::Ok, load),
         None => Check::new(Status::Warn, "cannot tell how busy this machine is"),
     }
+}
+
+/// How late sleeps end here, which is in every delay that is measured.
+fn wakes(host: &Host) -> Check {
+    if host.is_late() {
+        return Check::new(Status::Warn, host.wake()).fix("measure when less runs here");
+    }
+    Check::new(Status::Ok, host.wake())
 }
 
 /// Whether run folders can be written; nothing stays behind.
