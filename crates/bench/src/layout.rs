@@ -9,7 +9,7 @@ use core::time::Duration;
 use sim::medium::token_bus::Change;
 use stack::llc::type3::{self, Priorities};
 use stack::load::{self, Absence, FlowId};
-use stack::messaging;
+use stack::messaging::{self, Priority};
 use stack::profile::HostParams;
 use stats::rng::Stream;
 use std::collections::BTreeMap;
@@ -31,6 +31,8 @@ pub struct Place {
     pub metres: f64,
     /// When its users offer nothing.
     pub absences: Vec<Absence>,
+    /// Whether it takes part in flows whose priority counts: of messages, or above 0.
+    pub has_priorities: bool,
 }
 
 /// The stations of a run and the flows to watch.
@@ -64,10 +66,6 @@ pub fn lay_out(scenario: &Scenario, seed: u64) -> Layout {
     let others = (1..=background).map(|i| (format!("background-{i}"), None, None));
     let lsdu_octets = scenario.medium.most_lsdu_octets();
     let messaging = scenario.has_messages().then(|| messaging_on(&scenario.medium));
-    let speaks = |name: &str| {
-        let messages = scenario.flows.iter().filter(|flow| flow.service == Service::Message);
-        messages.into_iter().any(|flow| flow.from == name || flow.to == name)
-    };
     let mut places: Vec<Place> = named
         .chain(others)
         .enumerate()
@@ -81,8 +79,9 @@ pub fn lay_out(scenario: &Scenario, seed: u64) -> Layout {
                 accepts: true,
                 saps: Vec::new(),
                 framing: scenario.medium.framing(),
-                messaging: messaging.filter(|_| speaks(&name)),
+                messaging: messaging.filter(|_| takes_part(scenario, &name, Flow::is_message)),
             },
+            has_priorities: takes_part(scenario, &name, Flow::has_priority),
             name,
             profile,
             absences: stations.get(index).map(Station::absences).unwrap_or_default(),
@@ -104,6 +103,7 @@ pub fn lay_out(scenario: &Scenario, seed: u64) -> Layout {
             id,
             peer: address(*to),
             service: flow.carrier(),
+            priority: flow.priority(),
             pattern: pattern(flow.pattern),
             size_octets: flow.size.octets(),
             messages,
@@ -124,6 +124,12 @@ pub fn lay_out(scenario: &Scenario, seed: u64) -> Layout {
     }
     add_background(scenario, seed, stations.len(), &mut places);
     Layout { places, watched, changes: changes(&stations) }
+}
+
+/// Whether a station sends or receives a flow of some kind.
+fn takes_part(scenario: &Scenario, name: &str, is_such: fn(&Flow) -> bool) -> bool {
+    let is_at = |flow: &Flow| flow.from == name || flow.to == name;
+    scenario.flows.iter().any(|flow| is_such(flow) && is_at(flow))
 }
 
 /// When a flow starts in a run whose chance derives from `seed`. The draw depends on the flow's name
@@ -167,6 +173,7 @@ fn add_background(scenario: &Scenario, seed: u64, first: usize, places: &mut [Pl
             id: FlowId(u16::try_from(scenario.flows.len() + index).unwrap_or(u16::MAX)),
             peer: address(first + (index + 1) % count),
             service: load::Service::Datagram,
+            priority: Priority::LOWEST,
             pattern: load::Pattern::Poisson { mean_interval },
             size_octets: background.size.octets() - LLC_OCTETS as usize,
             messages: None,

@@ -10,6 +10,7 @@
 use rustix::time::{ClockId, clock_gettime};
 use stack::clnp;
 use stack::load::{Event, Flow, FlowId, Pattern, Service};
+use stack::messaging::Priority;
 use stack::profile::{Framing, Host, HostParams};
 use stack::station::{Station, Transmission};
 use stack::tp4::Params;
@@ -55,6 +56,7 @@ impl Pair {
             id: FlowId(number),
             peer: Mac::local(2),
             service: Service::Class4,
+            priority: Priority::LOWEST,
             pattern: Pattern::Cyclic { period: PERIOD },
             size_octets: 100,
             messages: None,

@@ -103,6 +103,7 @@ pub(crate) fn explain(error: SessionError) -> anyhow::Error {
         SessionError::Port(error) => permission::failure(&error).into(),
         SessionError::Faults(_)
         | SessionError::NoConnection(_)
+        | SessionError::NoPriority(_)
         | SessionError::TooFar(_)
         | SessionError::TooLong { .. }
         | SessionError::TooManyFlows { .. } => Failure::usage(error.to_string()).into(),

@@ -14,6 +14,7 @@ use sim::world::World;
 use stack::clnp;
 use stack::fault::{Faults, Plan};
 use stack::load::{Flow, FlowId, Pattern, Service};
+use stack::messaging::Priority;
 use stack::profile::{Host, HostParams};
 use stack::tp4::Params;
 use std::io::{self, Write};
@@ -65,6 +66,7 @@ fn flows(pair: u32) -> Vec<Flow> {
             id: FlowId(pair as u16 * 100 + number),
             peer: Mac::local(2 * pair + 2),
             service: Service::Class4,
+            priority: Priority::LOWEST,
             pattern,
             size_octets,
             messages,

@@ -62,11 +62,11 @@ impl Streams {
             }
         }
         for stream in &mut all {
-            if let Some(rank) = rank_at_mac(stream, &places[stream.station].host, medium) {
+            if let Some(rank) = rank_at_mac(stream, &places[stream.station], medium) {
                 stream.rank = rank;
             }
         }
-        let ranked = places.iter().map(|place| place.host.messaging.is_some()).collect();
+        let ranked = places.iter().map(|place| place.has_priorities).collect();
         let mut of = vec![Vec::new(); places.len()];
         for (place, stream) in all.iter().enumerate() {
             of[stream.station].push(place);
@@ -101,9 +101,9 @@ impl Streams {
 
 /// Rank of a stream at a station whose MAC has queues by priority; none at one that hands over one
 /// frame at a time. An access class of a token bus is a queue for two priorities.
-fn rank_at_mac(stream: &Stream, host: &HostParams, medium: &Medium) -> Option<u8> {
+fn rank_at_mac(stream: &Stream, place: &Place, medium: &Medium) -> Option<u8> {
     let has_classes = matches!(medium, Medium::TokenBus { classes: Some(_), .. });
-    let is_ranked = host.messaging.is_some() && host.framing.carries_priority();
+    let is_ranked = place.has_priorities && place.host.framing.carries_priority();
     is_ranked.then_some(if has_classes { stream.priority / 2 } else { stream.priority })
 }
 
@@ -139,12 +139,15 @@ fn add(
 ) {
     let transport = &host.transport;
     let place = usize::from(flow.id.0);
+    let priority = flow.priority.number();
+    // By priority, messages first among equals.
+    let rank = 2 * priority;
     let of = |station, to, rank, period, data_octets| Stream {
         station,
         to,
         flow: place,
         rank,
-        priority: 0,
+        priority,
         period,
         data_octets,
         asks: false,
@@ -157,28 +160,26 @@ fn add(
             let reply = reply_octets(flow.pattern).unwrap_or(0);
             for (station, to, octets) in [(station, to, flow.size_octets), (to, station, reply)] {
                 let whole = octets.saturating_add(DT_OCTETS).min(most.saturating_add(37));
-                all.push(of(station, to, 0, None, llc + whole.max(CONTROL_OCTETS)));
+                all.push(of(station, to, rank, None, llc + whole.max(CONTROL_OCTETS)));
             }
         }
         Service::Datagram => {
             let reply = reply_octets(flow.pattern);
             let period = period(flow.pattern).filter(|_| reply.is_none());
-            all.push(of(station, to, 0, period, llc + flow.size_octets));
+            all.push(of(station, to, rank, period, llc + flow.size_octets));
             if let Some(octets) = reply {
-                all.push(of(to, station, 0, None, llc + octets));
+                all.push(of(to, station, rank, None, llc + octets));
             }
         }
         Service::Message(options) => {
-            let priority = options.priority.number();
             let period = period(flow.pattern).filter(|_| !options.acknowledged);
             let check = if options.crc { CHECK_OCTETS } else { 0 };
-            let message = of(station, to, 1 + priority, period, llc + flow.size_octets + check);
+            let message = of(station, to, rank + 1, period, llc + flow.size_octets + check);
             let asks = options.acknowledged && host.framing == Framing::Ieee8024Responding;
-            all.push(Stream { priority, asks, ..message });
+            all.push(Stream { asks, ..message });
             if options.acknowledged && !asks {
                 // Acknowledgements go as their messages do, whenever those come.
-                let answer = of(to, station, u8::MAX, None, CONTROL_OCTETS);
-                all.push(Stream { priority, ..answer });
+                all.push(of(to, station, u8::MAX, None, CONTROL_OCTETS));
             }
         }
     }

@@ -4,9 +4,8 @@ use crate::layout::Place;
 use crate::profile::Layer;
 use crate::scenario::MediumKind;
 use sim::host::{Costed, Invalid, NoBuffer, Params};
-use stack::load::Flow;
 use stack::machine::Deadline;
-use stack::profile::{CHECKED_SAP, Host, HostParams};
+use stack::profile::{CHECKED_SAP, Host};
 use stack::station::{Frame, MacQueues, Station, Transmission};
 use std::collections::{BTreeMap, BTreeSet};
 use wire::addr::{Mac, Sap};
@@ -119,12 +118,13 @@ pub(super) fn plain(places: Vec<Place>) -> Vec<Host> {
 
 /// A station that takes no time: its MAC has queues by priority where frames carry one.
 fn bare(mut place: Place) -> Host {
-    if let Some(messaging) = &mut place.host.messaging
-        && place.host.framing.carries_priority()
-    {
-        messaging.queues = MacQueues::ByPriority;
+    let carries = place.host.framing.carries_priority();
+    let queues = if carries { MacQueues::ByPriority } else { MacQueues::One };
+    if let Some(messaging) = &mut place.host.messaging {
+        messaging.queues = queues;
     }
-    Host::new(place.host, place.flows).absent(&place.absences)
+    let host = Host::new(place.host, place.flows).absent(&place.absences);
+    if place.has_priorities { host.above(queues) } else { host }
 }
 
 /// Stations on their machines; those that name none take no time. On a ring a frame without a
@@ -138,8 +138,8 @@ pub(super) fn costed(places: Vec<Place>, medium: MediumKind) -> Result<Vec<Place
         | MediumKind::T1s
         | MediumKind::Switched => NoBuffer::Lost,
     };
-    let on_machine = |place: Place| {
-        let Some(profile) = place.profile else {
+    let on_machine = |mut place: Place| {
+        let Some(profile) = place.profile.take() else {
             return Ok(Placed::Bare(Box::new(bare(place))));
         };
         let params = profile.host(Layer::Llc, medium, no_buffer);
@@ -147,7 +147,7 @@ pub(super) fn costed(places: Vec<Place>, medium: MediumKind) -> Result<Vec<Place
         if place.host.transport.checksum {
             checked.insert(Sap::ISO_NETWORK);
         }
-        let host = host(place.host, place.flows, &params).absent(&place.absences);
+        let host = host(place, &params);
         Ok(Placed::On(Box::new(Costed::new(host, params, checked)?)))
     };
     places.into_iter().map(on_machine).collect()
@@ -155,8 +155,9 @@ pub(super) fn costed(places: Vec<Place>, medium: MediumKind) -> Result<Vec<Place
 
 /// A host whose user data cross to its protocols where the machine takes something for that. A machine
 /// works on frames in their order, so the host gives it one frame at a time, the most urgent first.
-fn host(params: HostParams, flows: Vec<Flow>, machine: &Params) -> Host {
-    let host = Host::new(params, flows);
+fn host(place: Place, machine: &Params) -> Host {
+    let host = Host::new(place.host, place.flows).absent(&place.absences);
+    let host = if place.has_priorities { host.above(MacQueues::One) } else { host };
     let has_front_end = !machine.tasks.submit.is_empty() || !machine.tasks.deliver.is_empty();
     if has_front_end { host.behind_front_end() } else { host }
 }

@@ -37,7 +37,7 @@ const LEAST_NSDU_OCTETS: u64 = 128;
 const BUS_RATES: [BitRate; 3] = [BitRate::mbps(1), BitRate::mbps(5), BitRate::mbps(10)];
 /// How long IEEE 802.3cg promises that a multidrop segment may be.
 const T1S_METRES: f64 = 25.0;
-/// The highest priority of a message.
+/// The highest priority of a flow.
 const HIGHEST_PRIORITY: u64 = 7;
 /// The longest message over a connection.
 const LONGEST_MESSAGE_OCTETS: u64 = 1 << 30;
@@ -263,14 +263,14 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// What only the messaging service has.
+    /// Priorities, and what only the messaging service has.
     fn message(&mut self, index: usize, flow: &Flow) {
         let path = |key: &str| format!("flow.{index}.{key}");
-        if flow.service != Service::Message {
-            return;
-        }
         if flow.priority.is_some_and(|priority| priority > HIGHEST_PRIORITY) {
             self.error(&path("priority"), format!("priorities are from 0 to {HIGHEST_PRIORITY}"));
+        }
+        if !flow.is_message() {
+            return;
         }
         let most = u64::from(type3::Params::lan().transmissions) - 1;
         if flow.retries.is_some_and(|retries| retries > most) {

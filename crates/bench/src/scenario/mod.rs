@@ -8,6 +8,7 @@ mod check;
 mod costs;
 mod feasible;
 pub(crate) mod fields;
+mod flow;
 mod groups;
 mod lockstep;
 mod machines;
@@ -23,6 +24,7 @@ mod transport;
 mod vary;
 
 pub use feasible::bits_due_per_second;
+pub use flow::Flow;
 pub use groups::{means, to_toml};
 pub use machines::ProfileName;
 pub use medium::{Classes, Maintenance, Medium, MediumKind, RequestWithResponse};
@@ -38,8 +40,7 @@ use crate::profile::{Function, Profile};
 use core::time::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
-use stack::messaging::Priority;
-use stack::{fault, load, tp4};
+use stack::{fault, tp4};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -333,79 +334,6 @@ pub struct Group {
     /// The machine that each is on when it is simulated; one that takes no time if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<ProfileName>,
-}
-
-/// What one station sends to another.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[schemars(deny_unknown_fields)]
-pub struct Flow {
-    /// What results call it. Each flow of a group adds to that the stations for which `*` stands.
-    pub name: String,
-    /// The flows with which results sum it up; those for which one table stands have its name here.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub group: Option<String>,
-    /// The station that sends, or asks. `*` stands for any characters: a flow from each station.
-    pub from: String,
-    /// The station that receives, or answers. `*` stands for any characters: a flow to each station.
-    pub to: String,
-    /// What carries the messages.
-    pub service: Service,
-    /// When they are due.
-    pub pattern: Pattern,
-    /// Octets of each message as its user hands it over (TSDU or LSDU): at least 16.
-    pub size: Size,
-    /// How many; for as long as the run lasts if not given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub messages: Option<u64>,
-    /// How old a message (or, of requests, the answer) may be on arrival, counted from when it had
-    /// been due.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub deadline: Option<Span>,
-    /// When the first is due, or its connection is opened. If not given, a cyclic flow starts at random
-    /// within its period, and any other flow at once.
-    #[schemars(with = "Option<String>")]
-    pub start: Start,
-    /// How much later than the one before each flow of a group starts.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub stagger: Option<Span>,
-    /// Of messages: 0 (lowest) to 7; a station sends its most important message first. 0 if not
-    /// given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub priority: Option<u64>,
-    /// Of messages: whether the receiver acknowledges each (LLC type 3); not if not given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub acknowledged: Option<bool>,
-    /// Of messages: whether each ends with CRC-16/CCITT from end to end; not if not given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub crc: Option<bool>,
-    /// Of messages: how often one is sent again at the most, where the MAC gives it up or no
-    /// acknowledgement comes; 3 if acknowledged, else 0, if not given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub retries: Option<u64>,
-    /// Of messages: how long after it was handed over one is taken back; never if not given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub timeout: Option<Span>,
-}
-
-impl Flow {
-    /// What carries its messages, as stations take it. Numbers beyond their range saturate; a
-    /// checked scenario has none.
-    #[must_use]
-    pub fn carrier(&self) -> load::Service {
-        let small = |number: Option<u64>| u8::try_from(number.unwrap_or(0)).unwrap_or(u8::MAX);
-        match self.service {
-            Service::Class4 => load::Service::Class4,
-            Service::Datagram => load::Service::Datagram,
-            Service::Message => load::Service::Message(load::MessageOptions {
-                priority: Priority::new(small(self.priority)).unwrap_or(Priority::HIGHEST),
-                crc: self.crc.unwrap_or(false),
-                acknowledged: self.acknowledged.unwrap_or(false),
-                transmissions: u32::from(small(self.retries)) + 1,
-                timeout: self.timeout.map(|span| span.0),
-            }),
-        }
-    }
 }
 
 /// When the first message of a flow is due, or its connection is opened.

@@ -369,7 +369,7 @@ impl Read for Flow {
         let timeout = fields.optional("timeout", problems);
         let is_message = service == Some(Service::Message);
         if service.is_some() && !is_message {
-            let keys = ["priority", "acknowledged", "crc", "retries", "timeout"];
+            let keys = ["acknowledged", "crc", "retries", "timeout"];
             for key in keys.into_iter().filter(|key| fields.has(key)) {
                 let message = format!("only flows of service \"message\" have `{key}`");
                 problems.push(Problem::error(fields.span_of(key), message));

@@ -20,6 +20,7 @@ use stack::load::{Event, FlowId, Record};
 use stack::messaging;
 use stack::profile::{Framing, Host, HostParams, MESSAGE_FLOWS};
 use stack::rendezvous::{self, Call, Indication, Name, Request};
+use stack::station::MacQueues;
 use stack::tp4;
 use std::collections::BTreeMap;
 use wire::addr::Mac;
@@ -84,8 +85,11 @@ struct Initiator<'a, 'b, C: Carrier> {
 /// Where the peer is not there or refuses, or the port cannot be used. What happens once load was sent is
 /// in [`Measured::failure`].
 pub fn measure(way: &mut Way, order: Order<'_>) -> Result<Measured, SessionError> {
-    let params = host_params(way.addr(), clock::now(), &order.point.scenario);
-    carry_out(way, Host::new(params, Vec::new()), order)
+    let scenario = &order.point.scenario;
+    let host = Host::new(host_params(way.addr(), clock::now(), scenario), Vec::new());
+    let has_priorities = scenario.flows.iter().any(Flow::has_priority);
+    let host = if has_priorities { host.above(MacQueues::One) } else { host };
+    carry_out(way, host, order)
 }
 
 /// How the station that measures is made.
@@ -106,11 +110,15 @@ pub(super) fn host_params(address: Mac, now: Instant, scenario: &Scenario) -> Ho
 /// The same over TCP: connections of class 4 in the scenario are then of class 0 or 2.
 ///
 /// # Errors
-/// As [`measure`]; [`SessionError::NoConnection`] for a flow that has none.
+/// As [`measure`]; [`SessionError::NoConnection`] for a flow that has none, [`SessionError::NoPriority`] for one
+/// that has a priority.
 pub fn measure_iso_tcp(way: &mut IsoWay, order: Order<'_>) -> Result<Measured, SessionError> {
     let flows = &order.point.scenario.flows;
     if let Some(flow) = flows.iter().find(|flow| flow.service != Service::Class4) {
         return Err(SessionError::NoConnection(flow.name.clone()));
+    }
+    if let Some(flow) = flows.iter().find(|flow| flow.has_priority()) {
+        return Err(SessionError::NoPriority(flow.name.clone()));
     }
     let host = way.host();
     carry_out(way, host, Order { peer: IsoWay::server(), ..order })

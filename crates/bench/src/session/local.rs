@@ -18,7 +18,7 @@ use live::runner::{Control, Runner};
 use stack::fault::{Faults, Plan};
 use stack::load::Record;
 use stack::profile::{Framing, Host};
-use stack::station::Station;
+use stack::station::{MacQueues, Station};
 use std::collections::BTreeMap;
 use std::thread;
 use wire::time::Instant;
@@ -76,7 +76,9 @@ pub fn measure(
             let params = FaultyParams { receiving, sending: None, held_frames: QUEUE_FRAMES };
             port = Box::new(Faulty::new(port, params));
         }
-        stations.push((Host::new(place.host, place.flows), port));
+        let host = Host::new(place.host, place.flows);
+        let host = if place.has_priorities { host.above(MacQueues::One) } else { host };
+        stations.push((host, port));
     }
     let (enough, over) = (AtomicBool::new(false), AtomicUsize::new(0));
     let count = stations.len();

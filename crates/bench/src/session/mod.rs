@@ -75,6 +75,9 @@ pub enum SessionError {
     /// A flow that needs a LAN.
     #[error("flow {0:?} sends datagrams, and over TCP there are connections alone")]
     NoConnection(String),
+    /// A flow that needs frames with a priority.
+    #[error("flow {0:?} has a priority, and over TCP there is none")]
+    NoPriority(String),
     /// A peer that has agreed to nothing, and whose network may be anybody's.
     #[error("{0} is neither on this host nor in a private network")]
     TooFar(core::net::SocketAddr),

@@ -79,7 +79,7 @@ fn what_theory_does_not_bound_says_why() {
     assert_eq!(reasons(of(2)), [Some(Reason::Contention); 7]);
 }
 
-/// Many stations with messages of random sizes, periods and phases, all to one of them or to their
+/// Many stations with messages and datagrams of random sizes, periods and phases, all to one of them or to their
 /// neighbours.
 fn random(medium: &str, random: &mut stats::rng::Stream, priorities: bool) -> String {
     let stations = 2 + random.below(6);
@@ -95,9 +95,10 @@ fn random(medium: &str, random: &mut stats::rng::Stream, priorities: bool) -> St
         let (period, size) = (3_000 + random.below(20_000), 20 + random.below(1_400));
         let start = random.below(3_000);
         let priority = if priorities { random.below(8) } else { 0 };
+        let service = if flow % 3 == 2 { "datagram" } else { "message" };
         write!(
             text,
-            "[[flow]]\nname = \"f{flow}\"\nfrom = \"s-{}\"\nto = \"s-{}\"\nservice = \"message\"\n\
+            "[[flow]]\nname = \"f{flow}\"\nfrom = \"s-{}\"\nto = \"s-{}\"\nservice = \"{service}\"\n\
              priority = {priority}\npattern = {{ kind = \"cyclic\", period = \"{period} us\" }}\n\
              size = \"{size} B\"\nstart = \"{start} us\"\n",
             from + 1,

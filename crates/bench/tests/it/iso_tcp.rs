@@ -92,7 +92,7 @@ fn response_times_are_those_of_every_request() {
 }
 
 #[test]
-fn nobody_there_is_said_so_and_datagrams_have_no_way() {
+fn a_missing_server_is_reported_and_datagrams_and_priorities_have_no_way() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let bulk = "service = \"class-4\"\nsize = \"100 B\"\n\
                 pattern = { kind = \"bulk\", total = \"1 kB\" }";
@@ -102,6 +102,9 @@ fn nobody_there_is_said_so_and_datagrams_have_no_way() {
     let datagrams = bulk.replace("class-4", "datagram");
     let error = measured(free, Class::Class0, &datagrams).unwrap_err();
     assert!(matches!(error, SessionError::NoConnection(_)), "{error}");
+    let urgent = format!("{bulk}\npriority = 1");
+    let error = measured(free, Class::Class0, &urgent).unwrap_err();
+    assert!(matches!(error, SessionError::NoPriority(_)), "{error}");
 }
 
 fn inquiry(remote: SocketAddr) -> Inquiry {

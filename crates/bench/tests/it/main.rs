@@ -12,6 +12,7 @@ mod layers;
 mod media;
 mod members;
 mod messages;
+mod priorities;
 mod report;
 mod response;
 mod runs;

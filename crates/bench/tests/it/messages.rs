@@ -84,10 +84,14 @@ fn bad_values_are_named_with_their_line() {
         let error = load(&text(BUS, keys, "")).unwrap_err();
         assert!(error.contains(said), "{error}");
     }
-    let datagram = text(BUS, "priority = 1\nsize = \"40 B\"", "");
-    let datagram = datagram.replacen("service = \"message\"", "service = \"datagram\"", 1);
-    let error = load(&datagram).unwrap_err();
-    assert!(error.contains("only flows of service \"message\" have `priority`"), "{error}");
+    let datagram = |key: &str| {
+        let text = text(BUS, &format!("{key}\nsize = \"40 B\""), "");
+        load(&text.replacen("service = \"message\"", "service = \"datagram\"", 1))
+    };
+    let error = datagram("retries = 1").unwrap_err();
+    assert!(error.contains("only flows of service \"message\" have `retries`"), "{error}");
+    let error = datagram("priority = 8").unwrap_err();
+    assert!(error.contains("priorities are from 0 to 7\n  --> m.toml:18:12"), "{error}");
     let asks = text(BUS, "size = \"40 B\"", "").replacen(
         "kind = \"cyclic\", period = \"10 ms\"",
         "kind = \"maximum-rate-request\", reply = \"40 B\"",

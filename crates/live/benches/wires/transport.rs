@@ -17,6 +17,7 @@ use live::runner::{Control, Runner};
 use stack::clnp;
 use stack::fault::{Faults, Plan};
 use stack::load::{Event, Flow, FlowId, Pattern, Service};
+use stack::messaging::Priority;
 use stack::profile::{Framing, Host, HostParams};
 use stack::tp4::{Params, Retransmission, RetransmissionTimer};
 use std::process::{Child, Command, Stdio};
@@ -143,6 +144,7 @@ fn run(
         id: FlowId(1),
         peer: station(1),
         service: Service::Class4,
+        priority: Priority::LOWEST,
         pattern,
         size_octets,
         messages: Some(messages),

@@ -8,6 +8,7 @@ use live::clock;
 use live::iso_tcp::{Counts, IsoTcp, IsoTcpParams};
 use live::runner::{Control, Stopped};
 use stack::load::{Event, Flow, FlowId, Pattern, Record, Service};
+use stack::messaging::Priority;
 use stack::profile::{NetworkHost, NetworkHostParams};
 use stack::tp0::Params;
 use std::io::{Read, Write};
@@ -77,6 +78,7 @@ fn flow(id: u16, pattern: Pattern, messages: u64, size_octets: usize) -> Flow {
         id: FlowId(id),
         peer: Mac::local(1),
         service: Service::Class4,
+        priority: Priority::LOWEST,
         pattern,
         size_octets,
         messages: Some(messages),

@@ -11,6 +11,7 @@ use sim::world::World;
 use stack::clnp;
 use stack::load::{Event, Flow, FlowId, Pattern, Service};
 use stack::machine::Deadline;
+use stack::messaging::Priority;
 use stack::profile::{Host, HostParams};
 use stack::station::{Frame, Station, Transmission};
 use stack::tp4::{self, Acknowledgement};
@@ -284,6 +285,7 @@ fn asking(service: Service, pattern: Pattern) -> Flow {
         id: FlowId(1),
         peer: Mac::local(2),
         service,
+        priority: Priority::LOWEST,
         pattern,
         size_octets: 20,
         messages: Some(3),

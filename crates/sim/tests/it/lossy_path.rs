@@ -8,6 +8,7 @@ use sim::world::World;
 use stack::clnp;
 use stack::fault::{Faults, Plan};
 use stack::load::{Event, Flow, FlowId, Pattern, Service};
+use stack::messaging::Priority;
 use stack::profile::{Host, HostParams};
 use stack::tp4::{Params, Retransmission, RetransmissionTimer};
 use wire::addr::{Mac, Nsap};
@@ -21,6 +22,7 @@ fn host(number: u32, transport: &Params) -> Host {
         id: FlowId(1),
         peer: Mac::local(2),
         service: Service::Class4,
+        priority: Priority::LOWEST,
         pattern: Pattern::Bulk,
         size_octets: 1_000,
         messages: Some(MESSAGES),

@@ -6,6 +6,7 @@ use sim::medium::ideal::{Ideal, Params as IdealParams};
 use sim::world::World;
 use stack::clnp;
 use stack::load::{Event, Flow, FlowId, Pattern, Service};
+use stack::messaging::Priority;
 use stack::profile::{Host, HostParams};
 use stack::tp4::Params;
 use wire::addr::{Mac, Nsap};
@@ -35,6 +36,7 @@ fn bulk(size_octets: usize) -> Flow {
         id: FlowId(1),
         peer: Mac::local(2),
         service: Service::Class4,
+        priority: Priority::LOWEST,
         pattern: Pattern::Bulk,
         size_octets,
         messages: Some(MESSAGES),

@@ -23,6 +23,7 @@ use sim::world::World;
 use stack::clnp;
 use stack::fault::{Corruption, Damage, Delay, Duplication, Faults, Plan, Reordering};
 use stack::load::{Event, Flow, FlowId, Pattern, Service};
+use stack::messaging::Priority;
 use stack::profile::{Host, HostParams};
 use stack::tp4::{Acknowledgement, Counters, Credit, Params, Retransmission, RetransmissionTimer};
 use stats::rng::Stream;
@@ -154,6 +155,7 @@ fn flow(draw: &mut Stream, id: u16) -> Flow {
         id: FlowId(id),
         peer: Mac::local(2),
         service: Service::Class4,
+        priority: Priority::LOWEST,
         pattern,
         size_octets: 20 + draw.below(3_000) as usize,
         messages: Some(1 + draw.below(most)),

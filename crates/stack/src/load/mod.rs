@@ -35,8 +35,6 @@ pub enum Service {
 /// What the messaging service does for the messages of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct MessageOptions {
-    /// Whom the station serves first.
-    pub priority: Priority,
     /// Whether messages end with CRC-16/CCITT.
     pub crc: bool,
     /// Whether the receiver acknowledges each message (LLC type 3); else LLC type 1.
@@ -86,6 +84,9 @@ pub struct Flow {
     pub peer: Mac,
     /// What carries it.
     pub service: Service,
+    /// That of its frames; a station sends the most urgent first. A connection has it both ways, and so has the answer
+    /// to a request without connection where the MAC's frames carry priorities.
+    pub priority: Priority,
     /// When its messages are due.
     pub pattern: Pattern,
     /// Octets of each message (TSDU or LSDU), stamp included: at least [`LEAST_OCTETS`].

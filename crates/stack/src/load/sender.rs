@@ -292,6 +292,7 @@ pub(super) fn lsdu(stamp: &Stamp, octets: usize) -> Packet {
 mod tests {
     use super::*;
     use crate::load::Service;
+    use crate::messaging::Priority;
     use wire::addr::Mac;
 
     fn sender(pattern: Pattern, messages: u64) -> Sender {
@@ -299,6 +300,7 @@ mod tests {
             id: FlowId(3),
             peer: Mac::local(2),
             service: Service::Datagram,
+            priority: Priority::LOWEST,
             pattern,
             size_octets: 100,
             messages: Some(messages),

@@ -108,6 +108,15 @@ impl Queues {
         self.answers.pop_back_if(|_| is_new).map(|lpdu| *lpdu)
     }
 
+    /// The priority of the next frame; answers go before all.
+    pub(super) fn most_urgent(&self) -> Option<Priority> {
+        if !self.answers.is_empty() {
+            return Some(Priority::HIGHEST);
+        }
+        let place = self.waiting.iter().rposition(|queue| !queue.is_empty())?;
+        u8::try_from(place).ok().and_then(Priority::new)
+    }
+
     /// The next frame.
     pub(super) fn next(&mut self) -> Option<Waiting> {
         if let Some(lpdu) = self.answers.pop_front() {

@@ -415,6 +415,11 @@ impl Messaging {
         Some(transmit)
     }
 
+    /// The priority of the frame that goes next; none where none waits.
+    pub(crate) fn most_urgent(&self) -> Option<Priority> {
+        self.queues.most_urgent()
+    }
+
     /// The same as [`Machine::poll`], without making a packet of what is none yet.
     pub(crate) fn say(&mut self) -> Option<Said> {
         if let Some(indication) = self.indications.pop_front() {

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use wire::time::Instant;
 
 /// 0 (lowest) to 7 (highest).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Priority(u8);
 
 impl Priority {
@@ -15,6 +15,9 @@ impl Priority {
     pub const LOWEST: Self = Self(0);
     /// The highest.
     pub const HIGHEST: Self = Self(7);
+    /// All, the highest first.
+    pub const ALL: [Self; 8] =
+        [Self(7), Self(6), Self(5), Self(4), Self(3), Self(2), Self(1), Self(0)];
 
     /// The priority of this number; `None` beyond 7.
     #[must_use]

@@ -9,12 +9,13 @@
 //!           └─ 802.3, 802.5 … ───┘
 //! ```
 //!
-//! A host with sockets above a MAC with one queue hands it one frame at a time, so that the most urgent
-//! message waits for at most one frame of its own station: messages by priority, then all else. A MAC
-//! with queues by priority gets every frame at once ([`MacQueues`]). What the further SAPs send is
+//! A host above a MAC with one queue hands it one frame at a time where it has sockets or is told to
+//! ([`Host::above`]), so that the most urgent frame waits for at most one frame of its own station: by priority,
+//! messages first among equals. A MAC with queues by priority gets every frame at once ([`MacQueues`]). What the further SAPs send is
 //! little and keeps sessions alive: it goes first, and does not wait for that one frame.
 
 mod crossing;
+mod frames;
 mod network;
 mod station;
 mod users;
@@ -35,6 +36,7 @@ use crate::tp4::{
 };
 use bytes::Bytes;
 use crossing::{Arrival, Asker, Crossings};
+use frames::{Frames, Outgoing};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use waiting::Waiting;
 use wire::addr::{Mac, Sap};
@@ -69,6 +71,15 @@ pub struct HostParams {
     pub framing: Framing,
     /// Its messaging service, if it has one.
     pub messaging: Option<messaging::Params>,
+}
+
+/// Where a message goes, and how urgent it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct To {
+    /// The station.
+    pub(super) station: Mac,
+    /// The priority in its frames.
+    pub(super) priority: Priority,
 }
 
 /// An LSDU from or to one of the further SAPs.
@@ -114,13 +125,6 @@ enum Ahead {
     Other(Option<Ticket>),
 }
 
-/// A frame for the medium, and the timer that waits for it to leave.
-#[derive(Clone, Debug)]
-struct Outgoing {
-    frame: Frame,
-    ticket: Option<Ticket>,
-}
-
 /// A station with transport, link and users.
 #[derive(Clone, Debug)]
 pub struct Host {
@@ -145,11 +149,16 @@ pub struct Host {
     answers: VecDeque<Frame>,
     /// What the further SAPs send, where there are sockets.
     urgent: VecDeque<Frame>,
-    frames: VecDeque<Outgoing>,
+    frames: Frames,
+    /// Queues of the MAC below; none where order does not matter, since nothing has a priority.
+    queues: Option<MacQueues>,
+    /// The priority of the LPDUs that the link hands down, and that of the frame received last.
+    sending: Priority,
+    heard: Priority,
     /// Frames handed to the medium and not reported back yet, by MAC queue, oldest first.
     ahead: [VecDeque<Ahead>; PRIORITIES],
     /// How many of them are not the sockets'.
-    others_ahead: usize,
+    others_ahead: [usize; PRIORITIES],
     records: VecDeque<Record>,
     /// What crosses to and from a front end, where there is one.
     crossings: Option<Crossings>,
@@ -182,9 +191,12 @@ impl Host {
             replying: BTreeSet::new(),
             answers: VecDeque::new(),
             urgent: VecDeque::new(),
-            frames: VecDeque::new(),
+            frames: Frames::default(),
+            queues: params.messaging.map(|messaging| messaging.queues),
+            sending: Priority::LOWEST,
+            heard: Priority::LOWEST,
             ahead: Default::default(),
-            others_ahead: 0,
+            others_ahead: Default::default(),
             records: VecDeque::new(),
             crossings: None,
             others: VecDeque::new(),
@@ -199,6 +211,13 @@ impl Host {
     #[must_use]
     pub fn absent(mut self, absences: &[Absence]) -> Self {
         self.flows.iter_mut().for_each(|flow| flow.sender.absent(absences));
+        self
+    }
+
+    /// Its MAC has these queues.
+    #[must_use]
+    pub const fn above(mut self, queues: MacQueues) -> Self {
+        self.queues = Some(queues);
         self
     }
 
@@ -332,32 +351,28 @@ impl Host {
         said.map(|said| self.socket_says(now, said)).is_some()
     }
 
-    /// Queues of the MAC below, as far as they matter to the sockets.
-    fn queues(&self) -> Option<MacQueues> {
-        self.params.messaging.map(|messaging| messaging.queues)
-    }
-
-    /// Frames of bulk datagram flows that may still be handed over: those of the sockets count where
-    /// they share the queue.
-    fn room_ahead(&self) -> usize {
-        let ahead = match self.queues() {
-            Some(MacQueues::ByPriority) => self.others_ahead,
+    /// Frames of bulk datagram flows of this priority that may still be handed over: those of the sockets count where they
+    /// share the queue, less urgent ones that wait do not.
+    fn room_ahead(&self, priority: Priority) -> usize {
+        let ahead = match self.queues {
+            Some(MacQueues::ByPriority) => self.others_ahead[usize::from(priority.number())],
             Some(MacQueues::One) | None => self.ahead.iter().map(VecDeque::len).sum(),
         };
-        FRAMES_AHEAD.saturating_sub(ahead + self.frames.len())
+        FRAMES_AHEAD.saturating_sub(ahead + self.frames.as_urgent_as(priority))
     }
 
     fn send_lpdu(&mut self, Lpdu { station, packet }: Lpdu) {
         let sap = packet.first::<1>().map(|[destination]| Sap(destination));
         let is_urgent = sap.is_some_and(|sap| self.params.saps.contains(&sap));
         let is_urgent = is_urgent && self.sockets.is_some();
-        let priority = if is_urgent { Priority::HIGHEST.number() } else { 0 };
-        let lpdu = type3::Lpdu { station, priority, packet, ticket: None };
+        let priority = if is_urgent { Priority::HIGHEST } else { self.sending };
+        let number = priority.number();
+        let lpdu = type3::Lpdu { station, priority: number, packet, ticket: None };
         let frame = self.params.framing.frame(self.params.address, lpdu);
         if is_urgent {
             self.urgent.push_back(frame);
         } else {
-            self.frames.push_back(Outgoing { frame, ticket: None });
+            self.frames.push(frame, priority);
         }
     }
 
@@ -379,17 +394,20 @@ impl Host {
     // ---- messages without connection --------------------------------------------------------------
 
     fn datagram(&mut self, now: Instant, station: Mac, data: &Packet) {
-        self.message(now, None, Sink::whole(data), Asker::Station(station));
+        self.message(
+            now,
+            None,
+            Sink::whole(data),
+            Asker::Station(To { station, priority: self.heard }),
+        );
     }
 
-    fn send_message(&mut self, now: Instant, station: Mac, data: Packet) {
-        let (destination, source) = (MESSAGE_SAP, MESSAGE_SAP);
-        if self.link.is_silent() {
-            // It would be the next thing to be sent, after a stay in the link's queue.
-            return self.send_lpdu(Lpdu::ui(station, destination, source, data));
-        }
-        let request = type1::Request::Unitdata { station, destination, source, data };
-        self.link.request(now, request);
+    fn send_message(&mut self, now: Instant, To { station, priority }: To, data: Packet) {
+        // What the link has to say came before it.
+        while self.poll_link(now) {}
+        self.sending = priority;
+        self.send_lpdu(Lpdu::ui(station, MESSAGE_SAP, MESSAGE_SAP, data));
+        self.sending = Priority::LOWEST;
     }
 
     // ---- messages from sockets --------------------------------------------------------------------

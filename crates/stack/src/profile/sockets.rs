@@ -4,16 +4,17 @@
 //! acknowledgements. All flows arrive at two sockets, since nothing but the CRC has to be agreed on.
 //! All of them are LSAPs that ISO 8802-2 leaves to local use.
 
+use super::host::To;
 use crate::llc::type3::{Invalid, Lpdu};
 use crate::load::MessageOptions;
 use crate::machine::{Deadline, Machine, Output};
 use crate::messaging::{
-    Address, Completion, Failure, Indication, Messaging, Options, Params, Side,
+    Address, Completion, Failure, Indication, Messaging, Options, Params, Priority, Side,
 };
 use crate::station::Transmission;
 use bytes::Bytes;
 use std::collections::{BTreeMap, VecDeque};
-use wire::addr::{Mac, Sap};
+use wire::addr::Sap;
 use wire::packet::Packet;
 use wire::time::Instant;
 
@@ -121,7 +122,7 @@ impl Sockets {
         &mut self,
         now: Instant,
         place: usize,
-        peer: Mac,
+        To { station: peer, priority }: To,
         options: MessageOptions,
     ) -> Option<u8> {
         let local = (STEP..256).step_by(STEP).filter_map(|number| u8::try_from(number).ok());
@@ -131,7 +132,7 @@ impl Sockets {
         if !self.messaging.open(now, socket).is_accepted() {
             return None;
         }
-        let MessageOptions { priority, crc, acknowledged, transmissions, timeout } = options;
+        let MessageOptions { crc, acknowledged, transmissions, timeout } = options;
         let options = Options {
             transmit_indication: true,
             transmit_time: timeout,
@@ -237,6 +238,11 @@ impl Sockets {
         self.messaging.transmitted(now, queue, outcome);
     }
 
+    /// The priority of the next LPDU to be sent; none where none waits.
+    pub(super) fn most_urgent(&self) -> Option<Priority> {
+        self.messaging.most_urgent()
+    }
+
     /// The next LPDU to be sent. For a MAC with one queue there is no other before
     /// [`Sockets::transmitted`].
     pub(super) fn next(&mut self) -> Option<Lpdu> {
@@ -267,19 +273,15 @@ const fn result(completion: Completion) -> Result<(), &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::messaging::Priority;
+    use wire::addr::Mac;
 
     #[test]
     fn there_are_as_many_flows_as_lsaps_of_local_use() {
         let mut sockets = Sockets::new(Params::lan()).unwrap();
-        let options = MessageOptions {
-            priority: Priority::LOWEST,
-            crc: false,
-            acknowledged: false,
-            transmissions: 1,
-            timeout: None,
-        };
-        let mut start = |place| sockets.start(Instant::ZERO, place, Mac::local(2), options);
+        let options =
+            MessageOptions { crc: false, acknowledged: false, transmissions: 1, timeout: None };
+        let to = To { station: Mac::local(2), priority: Priority::LOWEST };
+        let mut start = |place| sockets.start(Instant::ZERO, place, to, options);
         let started: Vec<u8> = (0..MESSAGE_FLOWS).filter_map(&mut start).collect();
         assert_eq!(started.len(), MESSAGE_FLOWS);
         // Neither a group (1) nor assigned by ISO (2).

@@ -7,6 +7,7 @@
 use super::params::Params;
 use super::policy::Acknowledgement;
 use super::service::{Reason, disconnect_reason};
+use crate::messaging::Priority;
 use bytes::{Bytes, BytesMut};
 use wire::tp::{
     ClassOption, Connect, Kind, Parameter, ParameterBuffer, Parameters, Pdu, Reference, seal,
@@ -35,6 +36,8 @@ pub(super) struct Agreement {
     pub(super) tpdu_octets: usize,
     /// Whether the size is stated as the preferred maximum (F0), beside or in place of C0.
     pub(super) preferred: bool,
+    /// That of the frames of the connection, which is no quality that a responder may change.
+    pub(super) priority: Priority,
 }
 
 /// The exponent of the largest TPDU size of the standard that is not above `octets`.
@@ -68,6 +71,16 @@ fn options(parameters: Parameters<'_>) -> Option<u8> {
         Some(_) => None,
         None => Some(USE_EXPEDITED),
     }
+}
+
+/// The priority in a CR, where 0 is the highest (13.3.4 k); the lowest where it names none or one below ours.
+fn priority(parameters: Parameters<'_>) -> Priority {
+    let level = parameters.iter().find_map(|parameter| match parameter {
+        Parameter::Priority(level) => u8::try_from(level).ok(),
+        _ => None,
+    });
+    let number = level.and_then(|level| Priority::HIGHEST.number().checked_sub(level));
+    number.and_then(Priority::new).unwrap_or(Priority::LOWEST)
 }
 
 /// The classes with which a CC may answer a CR, as a bit for each (6.5.4 h, table 3); no bit where the
@@ -117,6 +130,7 @@ impl Agreement {
             requests: params.acknowledgement == Acknowledgement::OnRequest,
             tpdu_octets: octets,
             preferred: !octets.is_power_of_two(),
+            priority: Priority::LOWEST,
         }
     }
 
@@ -147,6 +161,7 @@ impl Agreement {
             requests: options & REQUEST_ACKNOWLEDGEMENT != 0,
             tpdu_octets: if preferred.is_some() { octets } else { 1 << size_exponent(octets) },
             preferred: preferred.is_some(),
+            priority: priority(cr.parameters),
         })
     }
 
@@ -184,6 +199,7 @@ impl Agreement {
             requests: self.requests && options & REQUEST_ACKNOWLEDGEMENT != 0,
             tpdu_octets: stated,
             preferred: preferred.is_some(),
+            priority: self.priority,
         };
         let not_offered = (settled.extended && !self.extended)
             || stated > most
@@ -231,6 +247,10 @@ pub(super) fn connect_tpdu(kind: Kind, ends: &Ends<'_>, agreed: Agreement) -> Op
     buffer.push(&Parameter::AcknowledgeTime(ends.acknowledge_ms))?;
     if agreed.preferred {
         buffer.push(&Parameter::PreferredTpduSize((agreed.tpdu_octets / SIZES.0) as u32))?;
+    }
+    if agreed.priority > Priority::LOWEST {
+        let level = Priority::HIGHEST.number() - agreed.priority.number();
+        buffer.push(&Parameter::Priority(level.into()))?;
     }
     // 6.17.3: a CR always carries the checksum, since nothing is agreed yet.
     let sealed = kind == Kind::Cr || agreed.checksum;

@@ -7,6 +7,7 @@ use super::ring::Ring;
 use super::service::{Address, Endpoint, Indication, Note, Nsdu};
 use super::ticket::Timed;
 use crate::machine::Output;
+use crate::messaging::Priority;
 use bytes::Bytes;
 use core::num::NonZeroU32;
 use std::collections::VecDeque;
@@ -26,6 +27,8 @@ struct Waiting {
     what: What,
     /// A short TPDU, as it will be moved on; or user data for the user.
     packet: Option<Packet>,
+    /// Of a TPDU: that of its connection.
+    priority: Priority,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -69,9 +72,23 @@ pub(super) struct Outbox {
     others: VecDeque<Other>,
     /// What was polled last, if a timer waits for it.
     timed: Option<(u32, Timed)>,
+    /// Of what is said next.
+    priority: Priority,
+    /// Of what was polled last.
+    polled: Priority,
 }
 
 impl Outbox {
+    /// What is said from now on is of a connection with this priority.
+    pub(super) const fn speak_for(&mut self, priority: Priority) {
+        self.priority = priority;
+    }
+
+    /// The priority of what was polled last.
+    pub(super) const fn polled_priority(&self) -> Priority {
+        self.polled
+    }
+
     /// Tells the user.
     pub(super) fn deliver(&mut self, indication: Indication) {
         self.other(Output::Deliver(indication));
@@ -101,6 +118,7 @@ impl Outbox {
     ) {
         let place = self.waiting.append();
         place.what = What::Short { peer, timed };
+        place.priority = self.priority;
         place.packet = Some(Packet::headed(header.octets(), header.len(), data));
     }
 
@@ -148,6 +166,7 @@ impl Outbox {
     #[inline(never)]
     pub(super) fn pop(&mut self) -> Option<Said> {
         let place = self.waiting.take_first()?;
+        self.polled = place.priority;
         match place.what {
             What::Short { peer, timed } => {
                 self.timed = timed.map(|it| (it.slot.get() - 1, Timed::Data(it.number)));
@@ -168,7 +187,8 @@ impl Outbox {
     }
 
     fn other(&mut self, said: Said) {
-        self.waiting.append().what = What::Other;
+        let place = self.waiting.append();
+        (place.what, place.priority) = (What::Other, self.priority);
         self.others.push_back(Other { said, timed: None });
     }
 
@@ -176,11 +196,13 @@ impl Outbox {
     fn tpdus_from_last(&self, nth: usize) -> Option<Tpdus<'_>> {
         let place = self.waiting.get(self.waiting.len().checked_sub(nth + 1)?)?;
         match place.what {
-            What::Short { peer, .. } => Some(Tpdus { peer, packet: place.packet.as_ref()? }),
+            What::Short { peer, .. } => {
+                Some(Tpdus { peer, priority: place.priority, packet: place.packet.as_ref()? })
+            }
             // A timer waits for those that may carry user data, which come last.
             What::Other => match self.others.iter().rev().nth(self.others_after(nth))? {
                 Other { said: Output::Send(Nsdu { peer, packet }), timed: None } => {
-                    Some(Tpdus { peer: *peer, packet })
+                    Some(Tpdus { peer: *peer, priority: place.priority, packet })
                 }
                 Other { said: Output::Send(_) | Output::Deliver(_) | Output::Note(_), .. } => None,
             },
@@ -198,17 +220,19 @@ impl Outbox {
 /// TPDUs in one NSDU: their headers, and the user data of the last.
 struct Tpdus<'a> {
     peer: Address,
+    priority: Priority,
     packet: &'a Packet,
 }
 
-/// Both as one NSDU: any number of TPDUs without user data, each of another connection, then at most one
-/// that may carry some. `None` where that is not allowed or they do not fit.
+/// Both as one NSDU: any number of TPDUs without user data, each of another connection with the same priority, then
+/// at most one that may carry some. `None` where that is not allowed or they do not fit.
 fn joined(before: &Tpdus<'_>, last: &Tpdus<'_>, nsdu_octets: usize) -> Option<Nsdu> {
     let (peer, first, nothing) = (before.peer, before.packet.head(), before.packet.payload());
     let (other, head, data) = (last.peer, last.packet.head(), last.packet.payload());
     let octets = first.len() + head.len();
     let bare = nothing.is_empty() && !head.is_empty();
-    if peer != other || !bare || octets > JOINED_OCTETS || octets + data.len() > nsdu_octets {
+    let is_apart = peer != other || before.priority != last.priority;
+    if is_apart || !bare || octets > JOINED_OCTETS || octets + data.len() > nsdu_octets {
         return None;
     }
     let added = tpdus(head).next()?.ok()?;

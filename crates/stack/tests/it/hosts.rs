@@ -35,6 +35,7 @@ fn flow(service: Service, pattern: Pattern, size_octets: usize, messages: u64) -
         id: FlowId(5),
         peer: Mac::local(2),
         service,
+        priority: Priority::LOWEST,
         pattern,
         size_octets,
         messages: Some(messages),
@@ -144,13 +145,8 @@ fn what_a_short_frame_is_padded_with_is_no_user_data() {
     }
 }
 
-const MESSAGE: MessageOptions = MessageOptions {
-    priority: Priority::LOWEST,
-    crc: false,
-    acknowledged: false,
-    transmissions: 2,
-    timeout: None,
-};
+const MESSAGE: MessageOptions =
+    MessageOptions { crc: false, acknowledged: false, transmissions: 2, timeout: None };
 
 #[test]
 fn messages_arrive_each_once_and_are_said_to_be_acknowledged_if_they_are_to_be() {
@@ -173,8 +169,8 @@ fn messages_arrive_each_once_and_are_said_to_be_acknowledged_if_they_are_to_be()
 fn a_station_sends_its_most_important_message_first() {
     let of = |id, priority, size| {
         let priority = Priority::new(priority).unwrap();
-        let service = Service::Message(MessageOptions { priority, ..MESSAGE });
-        Flow { id: FlowId(id), ..flow(service, Pattern::Bulk, size, 3) }
+        let service = Service::Message(MESSAGE);
+        Flow { id: FlowId(id), priority, ..flow(service, Pattern::Bulk, size, 3) }
     };
     let class4 = Flow { id: FlowId(9), ..flow(Service::Class4, Pattern::Bulk, 50, 1) };
     let flows = vec![class4, of(0, 0, 100), of(1, 7, 107), of(2, 3, 103)];

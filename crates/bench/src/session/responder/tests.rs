@@ -2,6 +2,7 @@ use super::*;
 use crate::session::carrier::OnWake;
 use live::runner::Stopped;
 use stack::load::{Flow, FlowId, Pattern, Service};
+use stack::messaging::Priority;
 use stack::station::{Station, Transmission};
 use wire::addr::Mac;
 use wire::units::BitRate;
@@ -68,6 +69,7 @@ impl Carrier for Slow {
                     id: FlowId(1),
                     peer: HERE,
                     service: Service::Class4,
+                    priority: Priority::LOWEST,
                     pattern: Pattern::Bulk,
                     size_octets: 100,
                     messages: Some(MESSAGES),

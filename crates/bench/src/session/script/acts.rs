@@ -5,6 +5,7 @@ use crate::session::report::KEPT;
 use core::time::Duration;
 use stack::clnp;
 use stack::load::{Flow, FlowId, LEAST_OCTETS, Pattern, Service, Stamp, StampKind};
+use stack::messaging::Priority;
 use stack::profile::{Framing, Host, HostParams};
 use stack::station::{Frame, Station as _, Transmission};
 use stack::tp4;
@@ -165,6 +166,7 @@ impl<'a> Peer<'a> {
             id: FlowId(u16::from(kind % 4)),
             peer: HERE,
             service: if kind % 2 == 0 { Service::Class4 } else { Service::Datagram },
+            priority: Priority::new(kind >> 5).unwrap_or_default(),
             pattern: match kind / 2 % 3 {
                 0 => Pattern::Bulk,
                 1 => Pattern::MaximumRateRequest { reply_octets: usize::from(size) * 250 + 20 },

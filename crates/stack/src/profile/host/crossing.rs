@@ -9,14 +9,14 @@
 //! cross. Bounds: one message of each flow on the way down, and the replies to what has arrived;
 //! upwards as many as the peers send meanwhile.
 
-use super::{Host, MESSAGE_SAP};
+use super::{Host, MESSAGE_SAP, To};
 use crate::load::{Event, Sink, Stamp, StampKind};
 use crate::machine::Machine;
 use crate::station::{Crossing, Way};
 use crate::tp4::{Endpoint, Request};
 use bytes::Bytes;
 use std::collections::{BTreeMap, VecDeque};
-use wire::addr::{Mac, Sap};
+use wire::addr::Sap;
 use wire::packet::Packet;
 use wire::time::Instant;
 
@@ -32,9 +32,9 @@ pub(super) struct Crossings {
 #[derive(Clone, Debug)]
 enum Cargo {
     Tsdu { place: usize, endpoint: Endpoint, tsdu: Bytes },
-    Lsdu { place: usize, station: Mac, data: Packet },
+    Lsdu { place: usize, to: To, data: Packet },
     Reply { request: Stamp, endpoint: Endpoint },
-    Answer { station: Mac, data: Packet },
+    Answer { to: To, data: Packet },
     Arrival(Arrival),
 }
 
@@ -51,8 +51,8 @@ pub(super) struct Arrival {
 pub(super) enum Asker {
     /// The peer of this connection.
     Connection(Endpoint),
-    /// This station, without connection.
-    Station(Mac),
+    /// This station, without connection, at the priority at which it asked.
+    Station(To),
     /// Such messages are no requests.
     Nobody,
 }
@@ -100,15 +100,15 @@ impl Host {
     }
 
     /// A user hands over a message without connection.
-    pub(super) fn submit_lsdu(&mut self, now: Instant, place: usize, station: Mac, data: Packet) {
+    pub(super) fn submit_lsdu(&mut self, now: Instant, place: usize, to: To, data: Packet) {
         match &mut self.crossings {
             Some(crossings) => {
                 let octets = data.len();
                 self.flows[place].is_crossing = true;
-                let cargo = Cargo::Lsdu { place, station, data };
+                let cargo = Cargo::Lsdu { place, to, data };
                 crossings.begin(Way::Down, MESSAGE_SAP, octets, cargo);
             }
-            None => self.send_message(now, station, data),
+            None => self.send_message(now, to, data),
         }
     }
 
@@ -125,14 +125,14 @@ impl Host {
     }
 
     /// A user answers a request that came without connection.
-    pub(super) fn submit_answer(&mut self, now: Instant, station: Mac, data: Packet) {
+    pub(super) fn submit_answer(&mut self, now: Instant, to: To, data: Packet) {
         match &mut self.crossings {
             Some(crossings) => {
                 let octets = data.len();
-                let cargo = Cargo::Answer { station, data };
+                let cargo = Cargo::Answer { to, data };
                 crossings.begin(Way::Down, MESSAGE_SAP, octets, cargo);
             }
-            None => self.send_message(now, station, data),
+            None => self.send_message(now, to, data),
         }
     }
 
@@ -160,12 +160,12 @@ impl Host {
                 self.has_submitted(place);
                 self.transport.request(now, Request::Data { endpoint, tsdu });
             }
-            Some(Cargo::Lsdu { place, station, data }) => {
+            Some(Cargo::Lsdu { place, to, data }) => {
                 self.has_submitted(place);
-                self.send_message(now, station, data);
+                self.send_message(now, to, data);
             }
             Some(Cargo::Reply { request, endpoint }) => self.reply(now, request, endpoint),
-            Some(Cargo::Answer { station, data }) => self.send_message(now, station, data),
+            Some(Cargo::Answer { to, data }) => self.send_message(now, to, data),
             Some(Cargo::Arrival(arrival)) => self.arrive(now, arrival),
             None => {}
         }
@@ -193,21 +193,21 @@ impl Host {
                 }
             }
             // A source address is never a group's (IEEE 802, 8.2); a forged one gets no answer.
-            Asker::Station(station) if station.is_group() || !self.params.accepts => {}
-            Asker::Station(station) => self.answer(now, stamp, station),
+            Asker::Station(To { station, .. }) if station.is_group() || !self.params.accepts => {}
+            Asker::Station(to) => self.answer(now, stamp, to),
             Asker::Nobody => {}
         }
     }
 
     /// A request without connection is answered, where a frame carries the reply that it asks for.
-    fn answer(&mut self, now: Instant, request: Stamp, station: Mac) {
+    fn answer(&mut self, now: Instant, request: Stamp, to: To) {
         let Some(octets) = Sink::reply_octets(&request) else { return };
         if octets > self.params.framing.longest_lsdu() {
             let event = Event::Damaged { reason: "reply longer than a frame" };
             return self.record_event(now, request.flow, event);
         }
         if let Some(reply) = Sink::reply_lsdu(&request) {
-            self.submit_answer(now, station, reply);
+            self.submit_answer(now, to, reply);
         }
     }
 

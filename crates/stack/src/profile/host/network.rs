@@ -7,6 +7,7 @@ use super::Host;
 use crate::clnp::{Indication, Npdu, Request};
 use crate::llc::type1;
 use crate::machine::{Machine, Output};
+use crate::messaging::Priority;
 use crate::tp4::{Address, Nsdu, Ticket};
 use wire::addr::{Mac, Nsap, Sap};
 use wire::packet::Packet;
@@ -16,34 +17,40 @@ impl Host {
     pub(super) fn send_nsdu(&mut self, now: Instant, Nsdu { peer, mut packet }: Nsdu) {
         let Address::Station(station) = peer;
         let ticket = self.transport.ticket();
+        self.sending = self.transport.priority();
         // The way of nearly all: past queues in which nothing waits.
         if self.link.is_silent() && self.network.send_inactive(station, &mut packet) {
             let (sap, before) = (Sap::ISO_NETWORK, self.frames.len());
             self.send_lpdu(type1::Lpdu::ui(station, sap, sap, packet));
+            self.sending = Priority::LOWEST;
             if let Some(ticket) = ticket {
                 self.attach(now, ticket, before);
             }
             return;
         }
+        let sending = core::mem::take(&mut self.sending);
+        while self.poll_link(now) {}
         let destination = Nsap::of_station(station);
         self.network.request(now, Request { station, destination, data: packet });
         self.drain_network(now);
-        if let Some(ticket) = ticket {
-            self.pass_down(now, ticket);
-        }
+        self.sending = sending;
+        self.pass_down(now, ticket);
+        self.sending = Priority::LOWEST;
     }
 
-    /// Has the timer behind `ticket` wait for the last frame of the NSDU that was sent.
-    fn pass_down(&mut self, now: Instant, ticket: Ticket) {
+    /// Sends what the link has to say, and has the timer behind `ticket` wait for the last frame of it.
+    fn pass_down(&mut self, now: Instant, ticket: Option<Ticket>) {
         let before = self.frames.len();
         while self.poll_link(now) {}
-        self.attach(now, ticket, before);
+        if let Some(ticket) = ticket {
+            self.attach(now, ticket, before);
+        }
     }
 
     /// The same once that frame waits, if there is one behind the first `before`.
     fn attach(&mut self, now: Instant, ticket: Ticket, before: usize) {
         let has_frame = self.frames.len() > before;
-        match self.frames.back_mut().filter(|_| has_frame) {
+        match self.frames.last_mut().filter(|_| has_frame) {
             Some(last) => last.ticket = Some(ticket),
             // The network layer did not take it.
             None => self.transport.transmitted(now, ticket),

@@ -1,9 +1,10 @@
 //! The host as its medium sees it: which frame goes first, and whose a frame is.
 
-use super::{Ahead, Framing, Host, HostParams, Outgoing, Sockets};
+use super::{Ahead, Frames, Framing, Host, HostParams, Outgoing, Sockets};
 use crate::llc::type1::{Indication, Lpdu};
 use crate::llc::type3;
 use crate::machine::{Deadline, Machine};
+use crate::messaging::Priority;
 use crate::station::{Crossing, Frame, MacQueues, Station, Transmission};
 use wire::addr::{Mac, Sap};
 use wire::time::Instant;
@@ -13,7 +14,8 @@ impl Host {
     ///
     /// `last_reference` is the reference before the first one it gives out from now on.
     pub fn restart(&mut self, last_reference: u16) {
-        *self = Self::new(HostParams { last_reference, ..self.params.clone() }, Vec::new());
+        let params = HostParams { last_reference, ..self.params.clone() };
+        *self = Self { queues: self.queues, ..Self::new(params, Vec::new()) };
     }
 }
 
@@ -36,7 +38,8 @@ impl Station for Host {
             }
             Some(sockets) if sockets.is_for(&lpdu.packet) => sockets.receive(now, lpdu),
             _ => {
-                let type3::Lpdu { station, mut packet, .. } = lpdu;
+                let type3::Lpdu { station, priority, mut packet, .. } = lpdu;
+                self.heard = Priority::new(priority).unwrap_or_default();
                 match self.link.read_ui(&mut packet) {
                     Some((Sap::ISO_NETWORK, _)) => self.receive_npdu(now, station, packet),
                     Some((destination, source)) => {
@@ -76,14 +79,19 @@ impl Station for Host {
             return Some(self.hand_down(frame, Ahead::Other(None)));
         }
         let has_frames_ahead = self.ahead.iter().any(|queue| !queue.is_empty());
-        if has_frames_ahead && self.queues() == Some(MacQueues::One) {
+        if has_frames_ahead && self.queues == Some(MacQueues::One) {
             return None;
         }
-        if let Some(lpdu) = self.sockets.as_mut().and_then(Sockets::next) {
+        // A MAC with queues by priority chooses itself.
+        let is_ours_to_choose = self.queues == Some(MacQueues::One);
+        let highest = self.frames.highest().filter(|_| is_ours_to_choose);
+        let sockets = self.sockets.as_mut().filter(|it| highest <= it.most_urgent());
+        if let Some(lpdu) = sockets.and_then(Sockets::next) {
             let frame = self.params.framing.frame(self.params.address, lpdu);
             return Some(self.hand_down(frame, Ahead::Socket));
         }
-        let Outgoing { frame, ticket } = self.frames.pop_front()?;
+        let next = if is_ours_to_choose { Frames::take_most_urgent } else { Frames::take_first };
+        let Outgoing { frame, ticket, .. } = next(&mut self.frames)?;
         Some(self.hand_down(frame, Ahead::Other(ticket)))
     }
 
@@ -115,7 +123,7 @@ impl Station for Host {
                 return self.drain(now);
             }
             Some(Ahead::Other(ticket)) => {
-                self.others_ahead -= 1;
+                self.others_ahead[place] -= 1;
                 if let Some(ticket) = ticket {
                     self.transport.transmitted(now, ticket);
                 }
@@ -132,7 +140,7 @@ impl Host {
     /// Place of a MAC queue among the frames ahead: a host that gives its MAC one frame at a time keeps
     /// one queue, whatever the MAC has.
     fn place_of(&self, queue: u8) -> usize {
-        match self.queues() {
+        match self.queues {
             Some(MacQueues::ByPriority) => usize::from(queue),
             Some(MacQueues::One) | None => 0,
         }
@@ -140,11 +148,9 @@ impl Host {
 
     /// Remembers who sends a frame that the medium gets now.
     fn hand_down(&mut self, frame: Frame, sender: Ahead) -> Frame {
-        self.others_ahead += usize::from(matches!(sender, Ahead::Other(_)));
         let place = self.place_of(self.params.framing.priority_of(&frame));
-        if let Some(ahead) = self.ahead.get_mut(place) {
-            ahead.push_back(sender);
-        }
+        self.others_ahead[place] += usize::from(matches!(sender, Ahead::Other(_)));
+        self.ahead[place].push_back(sender);
         frame
     }
 }

@@ -1,9 +1,10 @@
 //! The users of a host: each is looked at when it has something to do, and not before.
 
 use super::super::conversation::{Conversation, Role};
-use super::{Flowing, Host, TSAP};
-use crate::load::{Event, Pattern, Service, Stage};
+use super::{Flowing, Host, TSAP, To};
+use crate::load::{Event, Flow, Pattern, Service, Stage};
 use crate::machine::Machine;
+use crate::messaging::Priority;
 use crate::tp4::{Address, Endpoint, Request, disconnect_reason};
 use bytes::Bytes;
 use wire::time::Instant;
@@ -13,8 +14,11 @@ impl Host {
     pub(super) fn pump(&mut self, now: Instant) -> bool {
         let mut acted = self.pump_replies(now);
         self.waiting.come_due(now);
-        let room = self.room_ahead();
-        self.waiting.frames_left(room);
+        if self.waiting.is_for_frames() {
+            for priority in Priority::ALL {
+                self.waiting.frames_left(priority, self.room_ahead(priority));
+            }
+        }
         for _ in 0..self.waiting.woken() {
             let Some(place) = self.waiting.next() else { break };
             self.looks += 1;
@@ -90,8 +94,9 @@ impl Host {
             }
             Service::Message(options) => {
                 let peer = flowing.sender.flow().peer;
+                let to = To { station: peer, priority: flowing.sender.flow().priority };
                 let sockets = self.sockets.as_mut();
-                flowing.socket = sockets.and_then(|it| it.start(now, place, peer, options));
+                flowing.socket = sockets.and_then(|it| it.start(now, place, to, options));
                 if flowing.socket.is_none() {
                     let id = flowing.sender.id();
                     self.end(place);
@@ -103,6 +108,7 @@ impl Host {
             }
             Service::Class4 => {
                 let endpoint = self.transport.endpoint();
+                self.transport.prioritise(endpoint, flowing.sender.flow().priority);
                 flowing.endpoint = Some(endpoint);
                 flowing.sender.opening(now);
                 let (peer, id) = (flowing.sender.flow().peer, flowing.sender.id());
@@ -119,7 +125,6 @@ impl Host {
 
     /// Hands one message to the service, if one waits and the service takes it.
     fn hand_over(&mut self, now: Instant, place: usize) -> bool {
-        let room_ahead = self.room_ahead();
         let Flowing { sender, endpoint, drained, is_crossing, .. } = &mut self.flows[place];
         if !sender.has_waiting() || *is_crossing {
             return false;
@@ -140,14 +145,15 @@ impl Host {
             (Service::Class4, None) => return false,
             (Service::Message(_), _) => return self.hand_to_socket(now, place),
             (Service::Datagram, _) => {
-                let bulk = sender.flow().pattern == Pattern::Bulk;
-                if bulk && room_ahead == 0 {
-                    self.waiting.for_frames(place);
+                let Flow { pattern, priority, .. } = *sender.flow();
+                if pattern == Pattern::Bulk && self.room_ahead(priority) == 0 {
+                    self.waiting.for_frames(place, priority);
                     return false;
                 }
+                let sender = &mut self.flows[place].sender;
                 let Some(data) = sender.take_lsdu(now, &mut self.records) else { return false };
-                let station = sender.flow().peer;
-                self.submit_lsdu(now, place, station, data);
+                let to = To { station: sender.flow().peer, priority: sender.flow().priority };
+                self.submit_lsdu(now, place, to, data);
             }
         }
         true

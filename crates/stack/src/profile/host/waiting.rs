@@ -4,6 +4,8 @@
 //! answer, or for frames to leave. Whatever ends such a wait wakes it, so that one event costs
 //! O(log n) however many flows there are.
 
+use crate::messaging::Priority;
+use crate::station::PRIORITIES;
 use std::collections::{BTreeSet, VecDeque};
 use wire::time::Instant;
 
@@ -15,8 +17,8 @@ pub(super) struct Waiting {
     /// When other flows have something to do.
     due: BTreeSet<(Instant, usize)>,
     due_at: Vec<Option<Instant>>,
-    /// Flows that wait for frames to leave, each once.
-    for_frames: VecDeque<usize>,
+    /// Flows that wait for frames to leave, each once, by their priority.
+    for_frames: [VecDeque<usize>; PRIORITIES],
     is_for_frames: Vec<bool>,
 }
 
@@ -45,22 +47,23 @@ impl Waiting {
     }
 
     /// A flow has nothing to do before a frame has left.
-    pub(super) fn for_frames(&mut self, place: usize) {
+    pub(super) fn for_frames(&mut self, place: usize, priority: Priority) {
         if !self.is_for_frames[place] {
             self.is_for_frames[place] = true;
-            self.for_frames.push_back(place);
+            self.for_frames[usize::from(priority.number())].push_back(place);
         }
     }
 
     /// Whether any flow waits for frames to leave.
     pub(super) fn is_for_frames(&self) -> bool {
-        !self.for_frames.is_empty()
+        self.for_frames.iter().any(|flows| !flows.is_empty())
     }
 
-    /// So many flows that wait for frames to leave need not any more.
-    pub(super) fn frames_left(&mut self, count: usize) {
+    /// This number of flows of a priority that wait for frames to leave need not any more.
+    pub(super) fn frames_left(&mut self, priority: Priority, count: usize) {
         for _ in 0..count {
-            let Some(place) = self.for_frames.pop_front() else { return };
+            let flows = &mut self.for_frames[usize::from(priority.number())];
+            let Some(place) = flows.pop_front() else { return };
             self.is_for_frames[place] = false;
             self.wake(place);
         }
@@ -131,9 +134,9 @@ mod tests {
         let mut waiting = Waiting::default();
         (0..3).for_each(|place| waiting.until(place, None));
         for place in [2, 0, 2, 1] {
-            waiting.for_frames(place);
+            waiting.for_frames(place, Priority::LOWEST);
         }
-        waiting.frames_left(2);
+        waiting.frames_left(Priority::LOWEST, 2);
         let woken: Vec<_> = core::iter::from_fn(|| waiting.next()).collect();
         assert_eq!(woken, [2, 0]);
         assert!(waiting.is_for_frames());

@@ -21,6 +21,7 @@ use super::ticket::Timed;
 use super::tpdu::{dc_packet, dr_packet, er_packet};
 use super::window::{ReceiveWindow, SendWindow};
 use crate::machine::Timer;
+use crate::messaging::Priority;
 use bytes::Bytes;
 use core::time::Duration;
 use wire::packet::Packet;
@@ -100,6 +101,11 @@ pub(super) struct Connection {
 }
 
 impl Connection {
+    /// That of its frames.
+    pub(super) const fn priority(&self) -> Priority {
+        self.agreed.priority
+    }
+
     pub(super) fn new(
         endpoint: Endpoint,
         peer: Address,

@@ -15,6 +15,7 @@ use super::service::{Address, Counters, Endpoint, Indication, Note, Nsdu, Reason
 use super::table::State;
 use super::ticket::Ticket;
 use crate::machine::{Deadline, Machine, Output};
+use crate::messaging::Priority;
 use bytes::{Buf, Bytes};
 use std::collections::{BTreeMap, BTreeSet};
 use wire::time::Instant;
@@ -27,6 +28,8 @@ struct Slot {
     connection: Option<Box<Connection>>,
     /// The time in the agenda for it.
     scheduled: Option<Instant>,
+    /// That of the connection that this side is about to ask for.
+    priority: Priority,
 }
 
 /// The class 4 transport entity of a station.
@@ -81,7 +84,23 @@ impl Entity {
             self.slots.push(Slot::default());
             (self.slots.len() - 1) as u32
         });
+        self.slots[slot as usize].priority = Priority::LOWEST;
         Endpoint { slot, generation: self.slots[slot as usize].generation }
+    }
+
+    /// Gives a priority to a connection that this side is about to ask for: to all its TPDUs, of both sides. The CR tells
+    /// the peer (parameter 87). Without it a connection has the lowest.
+    pub fn prioritise(&mut self, endpoint: Endpoint, priority: Priority) {
+        let slot = self.slots.get_mut(endpoint.slot as usize);
+        if let Some(slot) = slot.filter(|slot| slot.generation == endpoint.generation) {
+            slot.priority = priority;
+        }
+    }
+
+    /// The priority of the connection of which [`Machine::poll`] said something last; the lowest where it was of none.
+    #[must_use]
+    pub const fn priority(&self) -> Priority {
+        self.outputs.polled_priority()
     }
 
     /// Says that a user has this TSAP-ID. From the first on, a CR for another is refused with
@@ -191,7 +210,9 @@ impl Entity {
         let place = &mut slots[slot as usize];
         let Some(connection) = place.connection.as_deref_mut() else { return };
         let before = is_half_open(connection.state);
+        outputs.speak_for(connection.priority());
         act(connection, &mut Context { now, params, outputs, counters });
+        outputs.speak_for(Priority::LOWEST);
         *half_open += usize::from(is_half_open(connection.state));
         *half_open -= usize::from(before);
         if connection.state == State::Closed {
@@ -239,14 +260,13 @@ impl Entity {
             entity.free.push(endpoint.slot);
         };
         let slot = self.slots.get(endpoint.slot as usize);
-        if slot.is_none_or(|s| s.generation != endpoint.generation || s.connection.is_some()) {
-            return;
-        }
+        let slot = slot.filter(|s| s.generation == endpoint.generation && s.connection.is_none());
+        let Some(&Slot { priority, .. }) = slot else { return };
         let full = self.in_use >= self.params.connections;
         let Some(local) = Some(()).filter(|()| !full).and_then(|()| self.reference()) else {
             return fail(self, Reason::TooManyConnections);
         };
-        let agreed = Agreement::proposed(&self.params);
+        let agreed = Agreement { priority, ..Agreement::proposed(&self.params) };
         let ends = Ends {
             destination_reference: Reference(0),
             source_reference: local,

@@ -17,7 +17,8 @@ fn ends<'a>(data: &'a [u8]) -> Ends<'a> {
 
 fn proposal(extended: bool, checksum: bool, tpdu_octets: usize) -> Agreement {
     let (expedited, requests, preferred) = (false, false, !tpdu_octets.is_power_of_two());
-    Agreement { extended, checksum, expedited, requests, tpdu_octets, preferred }
+    let priority = Priority::LOWEST;
+    Agreement { extended, checksum, expedited, requests, tpdu_octets, preferred, priority }
 }
 
 /// Sends `proposed` as a CR to a side with `params` and its CC back; what each side ends up with.
@@ -44,6 +45,29 @@ fn both_sides_settle_on_the_same_and_never_upwards() {
                 assert_eq!(answer, expected);
             }
         }
+    }
+}
+
+#[test]
+fn both_sides_have_the_priority_that_the_cr_names_and_the_lowest_without_one() {
+    let named = |level: Option<u16>| {
+        let mut buffer = ParameterBuffer::new();
+        if let Some(level) = level {
+            buffer.push(&Parameter::Priority(level)).unwrap();
+        }
+        super::priority(buffer.parameters(Kind::Cr)).number()
+    };
+    // ISO 8073: 0 is the highest; there are more levels than a MAC has.
+    let levels = [Some(0), Some(6), Some(7), Some(8), Some(u16::MAX), None];
+    assert_eq!(levels.map(named), [7, 1, 0, 0, 0, 0]);
+    for number in 0..=7 {
+        let priority = Priority::new(number).unwrap();
+        let proposed = Agreement { priority, ..proposal(true, true, 1_024) };
+        let (answer, settled) = negotiate(proposed, &Params::lan());
+        assert_eq!((answer.priority, settled), (priority, Ok(answer)));
+        let cr = connect_tpdu(Kind::Cr, &ends(b""), proposed).unwrap();
+        let plain = connect_tpdu(Kind::Cr, &ends(b""), proposal(true, true, 1_024)).unwrap();
+        assert_eq!(cr.len() - plain.len(), if number == 0 { 0 } else { 4 });
     }
 }
 
