@@ -10,6 +10,7 @@ mod curves;
 mod display;
 mod figures;
 mod laboratory;
+mod services;
 mod ship;
 #[cfg(test)]
 mod tests;
@@ -101,7 +102,8 @@ fn run(options: &Options, report: &mut Report<'_>) -> Result<Reproduction, Impos
     plots.extend(display::plots(options.seed)?);
     plot::add_published(&mut plots, &outcomes);
     let remarks = remarks(&laboratory, &inputs);
-    Ok(Reproduction { outcomes, plots, remarks })
+    let time_diagrams = services::diagrams(&laboratory, &inputs)?.into();
+    Ok(Reproduction { outcomes, plots, time_diagrams, matrices: Vec::new(), remarks })
 }
 
 /// Asks a source.

@@ -1,7 +1,9 @@
 //! The rows beside the list of targets, and the sources beside the rows.
 
 use super::*;
+use crate::layers::Operation;
 use crate::profile;
+use crate::reproduce::diagram::{Span, TimeDiagram};
 use crate::reproduce::listed;
 use std::collections::BTreeMap;
 
@@ -74,4 +76,42 @@ fn answers(pc: &profile::Profile, at: &profile::Profile) -> Vec<(&'static str, f
         source(&mut laboratory).ok().map(|found| (*name, found.value))
     };
     SOURCES.iter().filter_map(answer).collect()
+}
+
+#[test]
+fn time_diagrams_are_of_a_simulated_message() {
+    let options = Options { seed: 1, messages: 20, monitor: None };
+    let mut laboratory = Laboratory::of_built_in(options).unwrap();
+    let [sdn, sda] = services::diagrams(&laboratory, &laboratory.inputs()).unwrap();
+    let at = |diagram: &TimeDiagram, name: &str| {
+        let found = diagram.moments.iter().find(|moment| moment.name == name);
+        found.unwrap_or_else(|| panic!("{name} is missing")).at
+    };
+    let frames = |diagram: &TimeDiagram| {
+        diagram.spans.iter().filter(|span| span.name.ends_with("on the ring")).count()
+    };
+    assert_eq!((frames(&sdn), frames(&sda)), (1, 2));
+    // Without an acknowledgement the sender is done before the receiver has the message, with one after.
+    assert!(at(&sdn, "confirm") < at(&sdn, "indication"));
+    assert!(at(&sda, "confirm") > at(&sda, "indication"));
+    // A token goes round in less than 0.1 ms and is all that differs from one message to another.
+    let mut mean = |operation, service| {
+        laboratory.time_of((Machine::Pc, 0), operation, service, laboratory::SHORT).unwrap().value
+    };
+    for (diagram, name, operation, service) in [
+        (&sdn, "confirm", Operation::LlcTransmit, figures::PLAIN),
+        (&sdn, "indication", Operation::LlcEndToEnd, figures::PLAIN),
+        (&sda, "indication", Operation::LlcEndToEnd, figures::ACK),
+        (&sda, "confirm", Operation::LlcTransmit, figures::ACK),
+    ] {
+        let (followed, mean) = (at(diagram, name), mean(operation, service));
+        assert!((followed - mean).abs() < 0.1, "{}: {name} {followed} {mean}", diagram.title);
+    }
+    for diagram in [sdn, sda] {
+        for (lane, name) in diagram.lanes.iter().enumerate() {
+            let spans: Vec<&Span> = diagram.spans.iter().filter(|it| it.lane == lane).collect();
+            let apart = |pair: &[&Span]| pair[0].end <= pair[1].begin + 1e-9;
+            assert!(spans.windows(2).all(apart), "{name} does two things at once: {spans:?}");
+        }
+    }
 }
