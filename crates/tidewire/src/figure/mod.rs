@@ -22,6 +22,7 @@ use crate::output_file;
 pub(crate) use matrix::Matrix;
 use scene::Scene;
 use std::path::{Path, PathBuf};
+pub(crate) use ticks::label as number;
 pub(crate) use timing::{Span, TimeDiagram};
 
 /// A figure of points and lines over one pair of axes.

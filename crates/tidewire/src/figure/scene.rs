@@ -111,21 +111,19 @@ impl Scene {
         let points = || figure.series.iter().flat_map(|series| &series.points);
         let is_logarithmic = is_logarithmic(figure);
         let least = points().map(|point| point.y).fold(f64::INFINITY, f64::min);
-        // An interval does not take the axis below zero where no point lies there: what is drawn is then no less than
-        // zero. On a logarithmic axis an interval reaches down by one power of ten at the most.
-        let floor = match (is_logarithmic, least < 0.0) {
-            (true, _) => least / 10.0,
-            (false, true) => f64::NEG_INFINITY,
-            (false, false) => 0.0,
-        };
         let ends = |point: &Point| {
             let (low, high) = point.interval.unwrap_or((point.y, point.y));
-            [low.min(point.y).max(floor), high.max(point.y)]
+            [low.min(point.y), high.max(point.y)]
         };
         let y = if is_logarithmic {
-            Range::of_powers(&figure.y, points().flat_map(ends))
+            // An interval reaches down by one power of ten at the most.
+            let ends = points().flat_map(ends).filter(|end| *end >= least / 10.0);
+            Range::of_powers(&figure.y, ends)
         } else {
-            Range::over(&figure.y, points().flat_map(ends))
+            // An interval does not take the axis below zero where no point lies there: what is drawn is then no less
+            // than zero.
+            let floor = if least < 0.0 { f64::NEG_INFINITY } else { 0.0 };
+            Range::over(&figure.y, points().flat_map(ends).map(|end| end.max(floor)))
         };
         let reference = figure.reference.iter().map(|reference| format!(" Compare: {reference}."));
         Self {
@@ -375,9 +373,10 @@ mod tests {
         };
         assert_eq!(range(&[(8.0, -40.0, 60.0)]), "time (ms) from 0 to 60 by 10");
         assert_eq!(range(&[(-8.0, -40.0, 10.0)]), "time (ms) from -40 to 10 by 10");
-        // 1 is the least point, so that no end below 0.1 is drawn.
-        let both = [(1.0, 0.002, 2.0), (500.0, 400.0, 600.0)];
-        assert_eq!(range(&both), "time (ms) from 0.1 to 1000 times 10");
+        // 1 is the least point, so that ends from 0.1 on count.
+        let both = |low| [(1.0, low, 2.0), (500.0, 400.0, 600.0)];
+        assert_eq!(range(&both(0.002)), "time (ms) from 1 to 1000 times 10");
+        assert_eq!(range(&both(0.2)), "time (ms) from 0.1 to 1000 times 10");
     }
 
     #[test]

@@ -2,7 +2,6 @@
 
 use crate::exit::Failure;
 use crate::figure::{self, Axis, Figure, Mark, Matrix, Series, Span, TimeDiagram};
-use crate::quantity::trimmed;
 use bench::reproduce::diagram::{self, Interval};
 use bench::reproduce::plot::{Curve, Plot, Point, Published, Style};
 use bench::reproduce::{Paper, Reproduction};
@@ -165,7 +164,7 @@ fn published(plot: &Plot) -> Vec<Series> {
                 points.push(figure::Point { x, y, interval: Some((low, high)), count: None });
             }
             Published::Across(x) => series.push(Series {
-                name: format!("published: {} {}", trimmed(x, 4), plot.horizontal.1),
+                name: format!("published: {} {}", figure::number(x), plot.horizontal.1),
                 kin,
                 mark: Mark::Across,
                 points: [ends.0, ends.1].map(|y| figure::Point::exact(x, y)).to_vec(),
