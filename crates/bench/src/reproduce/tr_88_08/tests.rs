@@ -41,9 +41,9 @@ fn each_input_of_a_profile_moves_the_rows_that_rest_on_it_and_no_other() {
     let is = |input: &str, rows: &[&str]| {
         assert_eq!(moved[input], rows.iter().copied().collect(), "{input}");
     };
-    // The paper has nothing of the AT with a CRC.
+    // The paper has nothing of the AT with a CRC, and the least of a transfer is none in the first model.
     let idle: Vec<&String> = moved.keys().filter(|input| moved[*input].is_empty()).collect();
-    assert_eq!(idle, ["At crc-octet"]);
+    assert_eq!(idle, ["At crc-octet", "At dma-least", "Pc dma-least"]);
     is("Pc crc-octet", &["pc-both-100", "crc-share"]);
     is("At dma-octet", &["at-rate", "mac-crossover", "llc-crossover"]);
     is("At cpu-speed", &["at-rate", "mac-crossover", "llc-crossover"]);
@@ -79,6 +79,29 @@ fn answers(pc: &profile::Profile, at: &profile::Profile) -> Vec<(&'static str, f
 }
 
 #[test]
+fn flat_to_100_is_run_and_grows_by_the_time_on_the_ring_alone() {
+    let options = Options { seed: 1, messages: 20, monitor: None };
+    let mut laboratory = Laboratory::of_built_in(options).unwrap();
+    let is_flat = |place: &usize| laboratory.reading((Machine::Pc, *place)) == Some("flat-to-100");
+    let place = (0..laboratory.count(Machine::Pc)).find(is_flat).expect("it is a model");
+    let mut grown = |operation, octets| {
+        let mut at = |octets| {
+            let which = (Machine::Pc, place);
+            laboratory.time_of(which, operation, figures::PLAIN, octets).unwrap().value
+        };
+        at(octets) - at(16)
+    };
+    assert!(grown(Operation::BufferWrite, 100).abs() < 1e-9, "a transfer is flat");
+    // 50 octets more at 2.5402 us each.
+    assert!((grown(Operation::BufferWrite, 150) - 0.127).abs() < 1e-3);
+    // 84 octets at 0.8 us each; the token is 2.4 us away at the most.
+    assert!((grown(Operation::MacTransmit, 100) - 0.0672).abs() < 0.0025);
+    let remark = growths(&mut laboratory).unwrap();
+    // 0.927 ms at 16 octets.
+    assert!(remark.contains("7.2 % read as \"flat-to-100\""), "{remark}");
+}
+
+#[test]
 fn time_diagrams_are_of_a_simulated_message() {
     let options = Options { seed: 1, messages: 20, monitor: None };
     let mut laboratory = Laboratory::of_built_in(options).unwrap();
@@ -96,7 +119,7 @@ fn time_diagrams_are_of_a_simulated_message() {
     assert!(at(&sda, "confirm") > at(&sda, "indication"));
     // A token goes round in less than 0.1 ms and is all that differs from one message to another.
     let mut mean = |operation, service| {
-        laboratory.time_of((Machine::Pc, 0), operation, service, laboratory::SHORT).unwrap().value
+        laboratory.time_of((Machine::Pc, 0), operation, service, SHORT).unwrap().value
     };
     for (diagram, name, operation, service) in [
         (&sdn, "confirm", Operation::LlcTransmit, figures::PLAIN),
