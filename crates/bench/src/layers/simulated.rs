@@ -13,7 +13,7 @@ use crate::scenario::MediumKind;
 use bytes::Bytes;
 use core::fmt;
 use core::time::Duration;
-use sim::host::{Costed, NoBuffer};
+use sim::host::{Costed, NoBuffer, Work};
 use sim::medium::token_ring::{Params as Ring, TokenRing};
 use sim::world::World;
 use stack::llc::type3::{self, First};
@@ -117,21 +117,8 @@ pub fn measure(
         return Err(Error::TooLong { most_octets });
     }
     let stream = Stream::named(seed, &format!("layers/{operation}/{service}/{octets}"));
-    let plan = Plan { operation, octets, messages, stream };
-    let addresses = [Mac::local(1), Mac::local(2)];
-    let run = match operation.layer() {
-        Layer::Mac => {
-            let [one, two] = addresses;
-            let stations = [Bare::new(one, two), Bare::new(two, one)];
-            plan.run(profile, stations, &BTreeSet::new())?
-        }
-        Layer::Llc => {
-            let [one, two] = addresses;
-            let stations = [User::new(one, two, service)?, User::new(two, one, service)?];
-            let checked = if service.crc { BTreeSet::from([Sap(SOCKET)]) } else { BTreeSet::new() };
-            plan.run(profile, stations, &checked)?
-        }
-    };
+    let run = Plan { operation, service, octets, messages, stream, is_followed: false }
+        .carry_out(profile)?;
     let mut times = Histogram::new();
     run.times(operation).for_each(|time| times.record(time));
     let count = u32::try_from(messages + 1).unwrap_or(u32::MAX);
@@ -143,6 +130,63 @@ pub fn measure(
         Operation::BufferTransmit => None,
     };
     Ok(Measurement { operation, service, octets, times, processor })
+}
+
+/// Course of one message of the messaging service through sender, ring and receiver.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Course {
+    /// Call of the sender's user.
+    pub request: Instant,
+    /// End of the transmission, as the sender's user sees it: with the acknowledgement if one was asked for.
+    pub confirm: Instant,
+    /// Delivery to the receiver's user.
+    pub indication: Instant,
+    /// Work of the sender's machine, then of the receiver's.
+    pub work: [Vec<Work>; 2],
+    /// Frames on the ring, in their order.
+    pub frames: Vec<OnTheRing>,
+}
+
+/// Frame on the ring.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OnTheRing {
+    /// True for a frame of the message's sender.
+    pub is_message: bool,
+    /// First bit.
+    pub begin: Instant,
+    /// Last bit.
+    pub end: Instant,
+}
+
+/// Sends one message between two idle machines of this kind and follows it.
+///
+/// # Errors
+/// As [`measure`].
+pub fn follow(
+    profile: &Profile,
+    service: Service,
+    octets: usize,
+    seed: u64,
+) -> Result<Course, Error> {
+    let operation = Operation::LlcEndToEnd;
+    let most_octets = most_octets(operation, service);
+    if octets > most_octets {
+        return Err(Error::TooLong { most_octets });
+    }
+    let stream = Stream::named(seed, &format!("course/{service}/{octets}"));
+    let run = Plan { operation, service, octets, messages: 0, stream, is_followed: true }
+        .carry_out(profile)?;
+    let first = |instants: &[Instant]| {
+        let missing = || Error::Undelivered("nothing happens any more".to_owned());
+        instants.first().copied().ok_or_else(missing)
+    };
+    Ok(Course {
+        request: first(&run.given)?,
+        confirm: first(&run.completed)?,
+        indication: first(&run.delivered)?,
+        work: run.work,
+        frames: run.frames,
+    })
 }
 
 /// A station at the upper edge of a layer.
@@ -163,9 +207,12 @@ trait Edge: Station {
 /// What is repeated.
 struct Plan {
     operation: Operation,
+    service: Service,
     octets: usize,
     messages: u64,
     stream: Stream,
+    /// True if tasks and frames are recorded.
+    is_followed: bool,
 }
 
 /// When what happened to each message, the first included.
@@ -174,6 +221,8 @@ struct Run {
     given: Vec<Instant>,
     written: Vec<Instant>,
     on_the_ring: Vec<Duration>,
+    frames: Vec<OnTheRing>,
+    work: [Vec<Work>; 2],
     completed: Vec<Instant>,
     arrived: Vec<Instant>,
     delivered: Vec<Instant>,
@@ -205,6 +254,23 @@ impl Run {
 }
 
 impl Plan {
+    fn carry_out(self, profile: &Profile) -> Result<Run, Error> {
+        let [one, two] = [Mac::local(1), Mac::local(2)];
+        match self.operation.layer() {
+            Layer::Mac => {
+                let stations = [Bare::new(one, two), Bare::new(two, one)];
+                self.run(profile, stations, &BTreeSet::new())
+            }
+            Layer::Llc => {
+                let service = self.service;
+                let stations = [User::new(one, two, service)?, User::new(two, one, service)?];
+                let checked =
+                    if service.crc { BTreeSet::from([Sap(SOCKET)]) } else { BTreeSet::new() };
+                self.run(profile, stations, &checked)
+            }
+        }
+    }
+
     fn run<S: Edge>(
         mut self,
         profile: &Profile,
@@ -215,7 +281,11 @@ impl Plan {
         let costed = |station| Costed::new(station, host.clone(), checked.clone());
         let stations: Result<Vec<_>, _> = stations.into_iter().map(costed).collect();
         let medium = TokenRing::new(Ring::pronet_10(2, RING_METRES)).map_err(machine)?;
-        let mut world = World::new(medium, stations.map_err(machine)?).map_err(machine)?;
+        let mut stations = stations.map_err(machine)?;
+        if self.is_followed {
+            stations.iter_mut().for_each(Costed::record_work);
+        }
+        let mut world = World::new(medium, stations).map_err(machine)?;
         let mut run = Run::default();
         for number in 1..=usize::try_from(self.messages).unwrap_or(usize::MAX).saturating_add(1) {
             if number == 1 || !self.operation.is_rate() {
@@ -228,10 +298,15 @@ impl Plan {
             world.wake(0);
             let mut is_over = false;
             while !is_over {
-                let on_the_ring = &mut run.on_the_ring;
+                let Run { on_the_ring, frames, .. } = &mut run;
                 let step = world.step(|passage| {
-                    if passage.source == 0 {
-                        on_the_ring.push(passage.at.since(passage.started));
+                    let (begin, end) = (passage.started, passage.at);
+                    let is_message = passage.source == 0;
+                    if is_message {
+                        on_the_ring.push(end.since(begin));
+                    }
+                    if self.is_followed {
+                        frames.push(OnTheRing { is_message, begin, end });
                     }
                 });
                 let Some(now) = step.map_err(machine)? else {
@@ -245,6 +320,9 @@ impl Plan {
         world.run(world.now() + AFTERWARDS, |_| {}).map_err(machine)?;
         for (slot, station) in run.processors.iter_mut().zip(world.stations()) {
             *slot = station.processor_time();
+        }
+        for (slot, station) in run.work.iter_mut().zip(world.stations()) {
+            *slot = station.work().to_vec();
         }
         Ok(run)
     }

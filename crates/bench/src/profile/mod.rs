@@ -437,6 +437,6 @@ mod tests {
         assert_eq!(pc.with_input("no such", 1.1), None);
         let rows = ["S003-022", "S003-024", "S003-026", "S003-027", "S003-033"];
         assert_eq!(pc.calibrated_on(), rows);
-        assert_eq!(pc.readings().len(), 5);
+        assert_eq!(pc.readings().len(), 6);
     }
 }

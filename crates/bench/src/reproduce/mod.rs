@@ -4,6 +4,7 @@
 //! how ours is obtained. A [`verdict`] follows by rule. What went into a model is no success when
 //! it comes out again: see [`verdict::Role`].
 
+pub mod diagram;
 pub mod found;
 #[cfg(test)]
 mod listed;
@@ -16,6 +17,7 @@ pub mod tr_88_04;
 pub mod tr_88_08;
 pub mod verdict;
 
+use diagram::{Matrix, TimeDiagram};
 use found::{Found, Spread};
 use plot::Plot;
 use row::Row;
@@ -156,8 +158,12 @@ pub struct Outcome {
 pub struct Reproduction {
     /// All rows, in the order of the paper's list.
     pub outcomes: Vec<Outcome>,
-    /// Its figures.
+    /// Its figures of curves.
     pub plots: Vec<Plot>,
+    /// Its time diagrams.
+    pub time_diagrams: Vec<TimeDiagram>,
+    /// Its matrices.
+    pub matrices: Vec<Matrix>,
     /// What ours rests on, in sentences.
     pub remarks: Vec<String>,
 }

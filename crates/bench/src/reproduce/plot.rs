@@ -6,8 +6,10 @@ use super::row::Drawn;
 /// A figure.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Plot {
-    /// Its number in the paper: `4`, `8a`.
+    /// Its number in the paper: `4`, `8a`; the files are called by it.
     pub number: &'static str,
+    /// Its place in the paper: `Figure 4`, `section 4.4`.
+    pub place: String,
     /// What it shows.
     pub title: &'static str,
     /// What runs to the right, and its unit.
@@ -70,6 +72,8 @@ pub enum Style {
     Points,
     /// A line without points: an edge of a band around the last curve of points before it.
     Edge,
+    /// Bars from zero, of what is neither an input nor predicted.
+    Bars,
 }
 
 /// A point of a curve, with the interval in which it lies.
@@ -87,10 +91,10 @@ pub struct Point {
     pub observations: u64,
 }
 
-/// What papers that timed so many messages at each size say of their figures.
+/// Caption of means of n messages at each point.
 #[must_use]
-pub fn means_at_each_size(messages: u64) -> String {
+pub fn means_at_each_point(messages: u64) -> String {
     format!(
-        "Means of n = {messages} at each size; intervals: 95 % of the mean, over all models that fit."
+        "Means of n = {messages} at each point; intervals: 95 % of the mean, over all models that fit."
     )
 }

@@ -81,7 +81,7 @@ fn figures(t1s: &[Duration]) -> Vec<(Sheet, Vec<Wanted>)> {
         (("10", "Delay of both services", size, delay), both_delays),
         (("11", "Throughput of both services", size, rate), both_rates),
         (
-            ("4.4", "Throughput and virtual circuits", ("virtual circuits", ""), rate),
+            ("4.4", "Throughput and virtual circuits", ("virtual circuits", "1"), rate),
             vec![("transport", false, circuits)],
         ),
     ]
@@ -134,7 +134,19 @@ pub fn plots(
         }
         let observed = observed.to_owned();
         let published = Vec::new();
-        plots.push(Plot { number, title, horizontal, vertical, observed, curves, published });
+        // What has the number of a section has no figure in the paper.
+        let place = if number.contains('.') { "section" } else { "Figure" };
+        let place = format!("{place} {number}");
+        plots.push(Plot {
+            number,
+            place,
+            title,
+            horizontal,
+            vertical,
+            observed,
+            curves,
+            published,
+        });
     }
     Ok(plots)
 }

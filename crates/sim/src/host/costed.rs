@@ -1,7 +1,7 @@
 //! A station behind its machine.
 
 use super::buffers::{Arrival, Buffers};
-use super::schedule::{Schedule, Step, Usage};
+use super::schedule::{Schedule, Step, Usage, Work};
 use super::{Invalid, Params, Task};
 use core::time::Duration;
 use stack::machine::Deadline;
@@ -117,6 +117,17 @@ impl<S: Station> Costed<S> {
     #[must_use]
     pub const fn time_by_task(&self) -> &BTreeMap<String, Duration> {
         self.schedule.by_task()
+    }
+
+    /// Records each task with its times from now on; memory grows with every task.
+    pub fn record_work(&mut self) {
+        self.schedule.record();
+    }
+
+    /// Tasks that were recorded, in the order in which they ended; a suspended one in parts.
+    #[must_use]
+    pub fn work(&self) -> &[Work] {
+        self.schedule.work()
     }
 
     /// How long its processors were busy, all together.

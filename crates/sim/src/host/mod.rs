@@ -30,7 +30,7 @@ mod costed;
 mod schedule;
 
 pub use costed::{Costed, Counters};
-pub use schedule::Usage;
+pub use schedule::{Usage, Work};
 
 use core::time::Duration;
 use wire::addr::Sap;

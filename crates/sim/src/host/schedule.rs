@@ -18,6 +18,21 @@ pub struct Usage {
     pub busy: Duration,
 }
 
+/// Part of a task that was done without interruption.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Work {
+    /// Name of the task.
+    pub task: String,
+    /// True if a processor took part, so that it is not a transfer alone.
+    pub on_processor: bool,
+    /// Number of the frame; older ones are smaller.
+    pub frame: u64,
+    /// Start.
+    pub begin: Instant,
+    /// End.
+    pub end: Instant,
+}
+
 /// Work that a frame has to be done to it next.
 #[derive(Clone, Debug)]
 pub(super) struct Step {
@@ -52,6 +67,8 @@ pub(super) struct Schedule {
     by_task: BTreeMap<String, Duration>,
     waiting: BTreeMap<Rank, Step>,
     running: Vec<Running>,
+    /// Work in the order in which it ended, if it is recorded.
+    record: Option<Vec<Work>>,
 }
 
 impl Schedule {
@@ -66,7 +83,18 @@ impl Schedule {
             by_task: BTreeMap::new(),
             waiting: BTreeMap::new(),
             running: Vec::new(),
+            record: None,
         }
+    }
+
+    /// Records work from now on.
+    pub(super) fn record(&mut self) {
+        self.record.get_or_insert_default();
+    }
+
+    /// Work that was recorded.
+    pub(super) fn work(&self) -> &[Work] {
+        self.record.as_deref().unwrap_or_default()
     }
 
     pub(super) fn usage(&self) -> &[Usage] {
@@ -93,12 +121,17 @@ impl Schedule {
         let ended = self.running.iter().enumerate().filter(|(_, running)| running.ends() <= now);
         let (place, _) = ended.min_by_key(|(_, running)| (running.ends(), running.step.job))?;
         let running = self.running.swap_remove(place);
-        self.account(&running.step, running.step.left);
+        self.account(&running.step, running.since, running.step.left);
         self.dispatch(now);
         Some(running.step.job)
     }
 
-    fn account(&mut self, step: &Step, busy: Duration) {
+    fn account(&mut self, step: &Step, since: Instant, busy: Duration) {
+        let on_processor = step.uses.iter().any(|resource| self.usage[*resource].is_processor);
+        if let Some(record) = self.record.as_mut().filter(|_| !busy.is_zero()) {
+            let (task, frame) = (step.task.clone(), step.job);
+            record.push(Work { task, on_processor, frame, begin: since, end: since + busy });
+        }
         for resource in &step.uses {
             self.usage[*resource].busy += busy;
         }
@@ -160,7 +193,7 @@ impl Schedule {
         {
             let Running { step: mut suspended, since } = self.running.swap_remove(place);
             let done = now.since(since);
-            self.account(&suspended, done);
+            self.account(&suspended, since, done);
             suspended.left = suspended.left.saturating_sub(done);
             all.push(suspended);
         }
@@ -216,7 +249,12 @@ mod tests {
             (10, step(2, Level::Base, &[CPU], 5)),
             (40, step(3, Level::Interrupt, &[CPU], 30)),
         ];
+        it.record();
         assert_eq!(run(&mut it, steps), [(70, 3), (130, 1), (135, 2)]);
+        let micros = |at: Instant| at.as_nanos() / 1_000;
+        let parts = it.work().iter().map(|it| (it.frame, micros(it.begin), micros(it.end)));
+        let expected = [(1, 0, 40), (3, 40, 70), (1, 70, 130), (2, 130, 135)];
+        assert_eq!(parts.collect::<Vec<_>>(), expected);
         assert_eq!(it.usage()[CPU].busy, Duration::from_micros(135));
         assert_eq!(it.by_task()["task 1"], Duration::from_micros(100));
     }

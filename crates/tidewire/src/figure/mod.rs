@@ -6,16 +6,24 @@
 //! ```
 //!
 //! The same figure gives the same octets, on every machine: nothing in the files tells when or where
-//! they were made. Left out: logarithmic axes across, and any kind of figure but points and lines against x.
+//! they were made. A [`Matrix`] and a [`TimeDiagram`] become a sheet of shapes instead of a scene. Left out:
+//! logarithmic axes across, and other kinds of figures.
 
+mod matrix;
 mod scene;
+mod sheet;
 mod svg;
 mod table;
+mod ticks;
+mod timing;
 
 use crate::exit::Failure;
 use crate::output_file;
+pub(crate) use matrix::Matrix;
 use scene::Scene;
 use std::path::{Path, PathBuf};
+pub(crate) use ticks::label as number;
+pub(crate) use timing::{Span, TimeDiagram};
 
 /// A figure of points and lines over one pair of axes.
 #[derive(Clone, PartialEq, Debug)]
@@ -66,6 +74,14 @@ pub(crate) enum Mark {
     Line,
     /// As a line with the points on it.
     PointsOnLine,
+    /// Each by itself, as a cross that is larger than a point below it.
+    Crosses,
+    /// As a line, thinner than others.
+    ThinLine,
+    /// As a line upwards over the whole height of the axes, at the x of its points.
+    Across,
+    /// As a line upwards from zero for each.
+    Bars,
 }
 
 /// A point of a series.
@@ -98,13 +114,35 @@ pub(crate) fn table_path(path: &Path) -> PathBuf {
 /// # Errors
 /// A usage error where the name does not end in `.svg`, and a failure where a file cannot be written.
 pub(crate) fn write(figure: &Figure, path: &Path) -> Result<(), Failure> {
+    save(path, &svg::draw(&Scene::of(figure)), &table::of(figure))
+}
+
+/// Writes a matrix as SVG, and its numbers as CSV next to it.
+///
+/// # Errors
+/// As [`write`].
+pub(crate) fn write_matrix(matrix: &Matrix, path: &Path) -> Result<(), Failure> {
+    let drawn = svg::draw_sheet(&matrix::sheet(matrix));
+    save(path, &drawn, &table::of_lines(&matrix::table(matrix)))
+}
+
+/// Writes a time diagram as SVG, and its times as CSV next to it.
+///
+/// # Errors
+/// As [`write`].
+pub(crate) fn write_time_diagram(diagram: &TimeDiagram, path: &Path) -> Result<(), Failure> {
+    let drawn = svg::draw_sheet(&timing::sheet(diagram));
+    save(path, &drawn, &table::of_lines(&timing::table(diagram)))
+}
+
+fn save(path: &Path, drawn: &str, table: &str) -> Result<(), Failure> {
     check(path)?;
-    let save = |path: &Path, text: String| {
+    let save = |path: &Path, text: &str| {
         output_file::write(path, text.as_bytes())
             .map_err(|error| Failure::cannot_write(path, &error))
     };
-    save(path, svg::draw(&Scene::of(figure)))?;
-    save(&table_path(path), table::of(figure))
+    save(path, drawn)?;
+    save(&table_path(path), table)
 }
 
 /// Whether a figure can be written under this name, to be asked before anything is measured.

@@ -109,16 +109,21 @@ impl Scene {
     /// Chooses everything that the figure leaves open.
     pub(super) fn of(figure: &Figure) -> Self {
         let points = || figure.series.iter().flat_map(|series| &series.points);
+        let is_logarithmic = is_logarithmic(figure);
+        let least = points().map(|point| point.y).fold(f64::INFINITY, f64::min);
         let ends = |point: &Point| {
             let (low, high) = point.interval.unwrap_or((point.y, point.y));
             [low.min(point.y), high.max(point.y)]
         };
-        // On a logarithmic axis an interval has an end only where that is more than zero.
-        let y = if is_logarithmic(figure) {
-            let ends = points().flat_map(ends).filter(|end| *end > 0.0);
+        let y = if is_logarithmic {
+            // An interval reaches down by one power of ten at the most.
+            let ends = points().flat_map(ends).filter(|end| *end >= least / 10.0);
             Range::of_powers(&figure.y, ends)
         } else {
-            Range::over(&figure.y, points().flat_map(ends))
+            // An interval does not take the axis below zero where no point lies there: what is drawn is then no less
+            // than zero.
+            let floor = if least < 0.0 { f64::NEG_INFINITY } else { 0.0 };
+            Range::over(&figure.y, points().flat_map(ends).map(|end| end.max(floor)))
         };
         let reference = figure.reference.iter().map(|reference| format!(" Compare: {reference}."));
         Self {
@@ -206,7 +211,7 @@ impl Range {
 }
 
 /// The least 1, 2 or 5 times a power of ten that gives no more ticks than fit.
-fn step(width: f64) -> f64 {
+pub(super) fn step(width: f64) -> f64 {
     if width <= 0.0 {
         return 1.0;
     }
@@ -224,8 +229,14 @@ impl Layer {
             .copied()
             .filter(|point| point.x.is_finite() && point.y.is_finite());
         let points = thinned(finite.collect());
-        let is_curved = y.scale == Scale::Logarithmic && series.mark != Mark::Points;
-        let line = if is_curved { curved(&points) } else { Vec::new() };
+        let line = match (series.mark, y.scale) {
+            (Mark::Across, _) => upright(&points, y),
+            (Mark::Bars, _) => bars(&points, y),
+            (Mark::Points | Mark::Crosses, _) | (_, Scale::Linear) => Vec::new(),
+            (Mark::Line | Mark::ThinLine | Mark::PointsOnLine, Scale::Logarithmic) => {
+                curved(&points)
+            }
+        };
         Self {
             name: series.name.clone(),
             mark: series.mark,
@@ -249,7 +260,23 @@ fn curved(points: &[Point]) -> Vec<Point> {
     between.chain(points.last().copied()).collect()
 }
 
+/// From the bottom of the axes to their top.
+fn upright(points: &[Point], y: &Range) -> Vec<Point> {
+    let at = |x, y| Point::exact(x, y);
+    points.first().map_or_else(Vec::new, |point| vec![at(point.x, y.low), at(point.x, y.high)])
+}
+
+/// Up to each point and down again, along zero or the bottom of the axes.
+fn bars(points: &[Point], y: &Range) -> Vec<Point> {
+    let foot = y.low.max(0.0);
+    let bar = |point: &Point| [foot, point.y, foot].map(|y| Point::exact(point.x, y));
+    points.iter().flat_map(bar).collect()
+}
+
 fn thinned(points: Vec<Point>) -> Vec<Point> {
+    if points.len() <= MOST_POINTS {
+        return points;
+    }
     let each = points.len().div_ceil(MOST_POINTS - 1).max(1);
     let last = points.last().copied().filter(|_| points.len() % each != 1 && each > 1);
     points.into_iter().step_by(each).chain(last).collect()
@@ -333,6 +360,46 @@ mod tests {
     }
 
     #[test]
+    fn an_interval_takes_no_axis_below_what_points_can_be() {
+        let range = |points: &[(f64, f64, f64)]| {
+            let point = |&(y, low, high): &(f64, f64, f64)| Point {
+                interval: Some((low, high)),
+                ..Point::exact(1.0, y)
+            };
+            let series = points
+                .iter()
+                .map(|one| Series { points: vec![point(one)], ..example().series[0].clone() });
+            Scene::of(&Figure { series: series.collect(), ..example() }).y.to_string()
+        };
+        assert_eq!(range(&[(8.0, -40.0, 60.0)]), "time (ms) from 0 to 60 by 10");
+        assert_eq!(range(&[(-8.0, -40.0, 10.0)]), "time (ms) from -40 to 10 by 10");
+        // 1 is the least point, so that ends from 0.1 on count.
+        let both = |low| [(1.0, low, 2.0), (500.0, 400.0, 600.0)];
+        assert_eq!(range(&both(0.002)), "time (ms) from 1 to 1000 times 10");
+        assert_eq!(range(&both(0.2)), "time (ms) from 0.1 to 1000 times 10");
+    }
+
+    #[test]
+    fn bars_begin_at_zero_and_a_line_across_fills_the_axes() {
+        let series = |mark, points: &[(f64, f64)]| Series {
+            mark,
+            points: points.iter().map(|(x, y)| Point::exact(*x, *y)).collect(),
+            ..example().series[0].clone()
+        };
+        let bars = series(Mark::Bars, &[(1.0, 4.0), (2.0, 10.0)]);
+        let across = series(Mark::Across, &[(1.5, 4.0), (1.5, 5.0)]);
+        let scene = Scene::of(&Figure { series: vec![bars, across], ..example() });
+        let line = |place: usize| -> Vec<(f64, f64)> {
+            scene.layers[place].line.iter().map(|point| (point.x, point.y)).collect()
+        };
+        assert_eq!(
+            line(0),
+            [(1.0, 0.0), (1.0, 4.0), (1.0, 0.0), (2.0, 0.0), (2.0, 10.0), (2.0, 0.0)]
+        );
+        assert_eq!(line(1), [(1.5, 0.0), (1.5, 10.0)]);
+    }
+
+    #[test]
     fn a_series_that_lies_under_another_says_so() {
         let figure = example();
         let mut over = figure.series[2].clone();
@@ -371,7 +438,8 @@ mod tests {
             let axis = Axis { name: String::new(), unit: String::new() };
             let range = Range::over(&axis, [1.0].into_iter());
             let drawn = Layer::of(&series, &range).points;
-            assert!(drawn.len() <= MOST_POINTS, "{count} gave {}", drawn.len());
+            let expected = if count <= 200 { count as usize..=200 } else { 2..=MOST_POINTS };
+            assert!(expected.contains(&drawn.len()), "{count} gave {}", drawn.len());
             assert_eq!(drawn.first().unwrap().x, 0.0);
             assert_eq!(drawn.last().unwrap().x, f64::from(count - 1));
             assert!(drawn.windows(2).all(|pair| pair[0].x < pair[1].x));

@@ -1,6 +1,7 @@
 //! A scene as SVG, drawn by `kuva`. Nothing else knows of that library.
 
 use super::scene::Scene;
+use super::sheet::Sheet;
 
 /// Whether this build can draw.
 pub(super) const IS_BUILT_IN: bool = cfg!(feature = "figures");
@@ -11,32 +12,47 @@ pub(super) fn draw(_scene: &Scene) -> String {
     String::new()
 }
 
+/// The sheet as an SVG document.
+#[cfg(not(feature = "figures"))]
+pub(super) fn draw_sheet(_sheet: &Sheet) -> String {
+    String::new()
+}
+
 #[cfg(feature = "figures")]
-pub(super) use drawing::draw;
+pub(super) use drawing::{draw, draw_sheet};
 
 #[cfg(feature = "figures")]
 mod drawing {
     use super::super::Mark;
     use super::super::scene::{Layer, Looks, Marker, Range, Scale};
-    use super::Scene;
+    use super::super::sheet::{self, Anchor, Shape};
+    use super::super::ticks;
+    use super::{Scene, Sheet};
     use kuva::backend::svg::SvgBackend;
     use kuva::plot::legend::{LegendEntry, LegendPosition, LegendShape};
     use kuva::plot::scatter::MarkerShape;
     use kuva::plot::{LinePlot, LineStyle, ScatterPlot};
-    use kuva::render::layout::Layout;
+    use kuva::render::layout::{Layout, TickFormat};
     use kuva::render::plots::Plot;
-    use kuva::render::render::{Primitive, TextAnchor, render_multiple};
+    use kuva::render::render::{PathData, Primitive, Scene as Canvas, TextAnchor, render_multiple};
+    use std::sync::Arc;
 
-    const WIDTH: f64 = 860.0;
+    const WIDTH: f64 = sheet::WIDTH;
     const HEIGHT: f64 = 520.0;
     const FONT: &str = "DejaVu Sans, Verdana, sans-serif";
     const TITLE_SIZE: u32 = 16;
     const LEAST_TITLE_SIZE: u32 = 9;
+    /// Size of a cross and width of a thin line.
+    const CROSS_SIZE: f64 = 8.0;
+    const THIN: f64 = 0.7;
     /// How far a point and its interval reach beyond their place.
     const ROOM: f64 = 8.0;
     const CAPTION_SIZE: u32 = 12;
     const CAPTION_LINE: f64 = 17.0;
     const MARGIN: f64 = 20.0;
+    /// Width of a digit of a tick, and of what else stands left of an axis: its name and gaps.
+    const TICK_CHARACTER: f64 = 7.7;
+    const TICK_ROOM: f64 = 38.0;
     /// How the library's names of clip paths begin.
     const CLIP: &str = "kuva-clip-";
     /// Characters of a line of the caption, at about 0.56 of its size each.
@@ -60,33 +76,108 @@ mod drawing {
             .with_y_label(literal(&scene.y.label))
             .with_y_axis_min(scene.y.low)
             .with_y_axis_max(scene.y.high)
+            .with_tick_format(TickFormat::Custom(Arc::new(ticks::label)))
             .with_legend_entries(scene.layers.iter().map(entry).collect())
             .with_legend_position(LegendPosition::OutsideRightTop)
             .with_legend_box(false);
         let layout = match scene.y.scale {
             Scale::Linear => layout.with_y_tick_step(scene.y.step),
-            Scale::Logarithmic => layout.with_log_y(),
+            Scale::Logarithmic => with_room_for_ticks(layout.with_log_y(), &scene.y),
         };
         let mut drawn = render_multiple(plots, layout);
         for primitive in &drawn.elements {
             make_room(primitive, &mut drawn.defs);
         }
+        finish(drawn, &scene.title, &scene.caption)
+    }
+
+    /// The sheet as an SVG document.
+    pub(in super::super) fn draw_sheet(sheet: &Sheet) -> String {
+        let mut drawn = Canvas::new(WIDTH, sheet.height);
+        drawn.font_family = Some(FONT.to_owned());
+        let (x, y) = (WIDTH / 2.0, f64::from(TITLE_SIZE) * 1.5);
+        drawn.add(text(&sheet.title, (x, y), title_size(&sheet.title), TextAnchor::Middle));
+        for shape in &sheet.shapes {
+            drawn.add(primitive(shape));
+        }
+        finish(drawn, &sheet.title, &sheet.caption)
+    }
+
+    /// Writes the caption below what is drawn, and names the document.
+    fn finish(mut drawn: Canvas, title: &str, caption: &str) -> String {
         drawn.height += CAPTION_LINE / 2.0;
-        for line in lines(&scene.caption) {
+        for line in lines(caption) {
             drawn.height += CAPTION_LINE;
-            drawn.add(Primitive::Text {
-                x: MARGIN,
-                y: drawn.height - CAPTION_LINE / 2.0,
-                content: line,
-                size: CAPTION_SIZE,
-                anchor: TextAnchor::Start,
-                rotate: None,
-                bold: false,
-                color: None,
-            });
+            let place = (MARGIN, drawn.height - CAPTION_LINE / 2.0);
+            drawn.add(text(&line, place, CAPTION_SIZE, TextAnchor::Start));
         }
         drawn.height += CAPTION_LINE / 2.0;
-        accessible(scene, &SvgBackend::new().with_pretty(true).render_scene(&drawn))
+        accessible(title, caption, &SvgBackend::new().with_pretty(true).render_scene(&drawn))
+    }
+
+    fn text(content: &str, (x, y): (f64, f64), size: u32, anchor: TextAnchor) -> Primitive {
+        let content = content.to_owned();
+        Primitive::Text { x, y, content, size, anchor, rotate: None, bold: false, color: None }
+    }
+
+    /// A shape of a sheet as the library has it.
+    fn primitive(shape: &Shape) -> Primitive {
+        match shape {
+            Shape::Rectangle { x, y, width, height, fill, opacity } => Primitive::Rect {
+                x: *x,
+                y: *y,
+                width: *width,
+                height: *height,
+                fill: (*fill).into(),
+                stroke: None,
+                stroke_width: None,
+                opacity: Some(*opacity),
+            },
+            Shape::Line { from, to, colour } => Primitive::Line {
+                x1: from.0,
+                y1: from.1,
+                x2: to.0,
+                y2: to.1,
+                stroke: (*colour).into(),
+                stroke_width: 1.0,
+                stroke_dasharray: None,
+            },
+            Shape::Text { x, y, content, anchor, colour } => {
+                let (side, rotate) = match anchor {
+                    Anchor::Start => (TextAnchor::Start, None),
+                    Anchor::Middle => (TextAnchor::Middle, None),
+                    Anchor::End => (TextAnchor::End, None),
+                    Anchor::Upwards => (TextAnchor::Middle, Some(-90.0)),
+                };
+                Primitive::Text {
+                    x: *x,
+                    // The base line lies a third of the size below the middle.
+                    y: y + sheet::TEXT / 3.0,
+                    content: content.clone(),
+                    size: sheet::TEXT as u32,
+                    anchor: side,
+                    rotate,
+                    bold: false,
+                    color: Some((*colour).into()),
+                }
+            }
+            Shape::Arrow { x, y, width, colour } => Primitive::Path(Box::new(PathData {
+                d: format!("M{x},{} L{},{y} L{x},{} Z", y - 4.0, x + width, y + 4.0),
+                fill: Some((*colour).into()),
+                stroke: (*colour).into(),
+                stroke_width: 0.5,
+                opacity: None,
+                stroke_dasharray: None,
+            })),
+        }
+    }
+
+    /// Widens the left margin to the labels of a logarithmic axis, which the library takes for its own.
+    fn with_room_for_ticks(mut layout: Layout, upwards: &Range) -> Layout {
+        let longest = [upwards.low, upwards.high].map(|end| ticks::label(end).chars().count());
+        let longest = longest.into_iter().max().unwrap_or_default();
+        layout.force_margin_left = Some(TICK_CHARACTER * longest as f64 + TICK_ROOM);
+        layout
     }
 
     /// Where drawing is cut off at the axes, points that lie on them are still drawn whole. The region stands
@@ -122,7 +213,7 @@ mod drawing {
         // An observation without an interval has bars of no height, which do not show.
         let below_and_above = layer.points.iter().map(|point| match point.interval {
             Some((low, high)) => {
-                // On a logarithmic axis there is no way down to zero.
+                // An interval that goes on below the axes ends at their bottom.
                 let low = low.max(upwards.low);
                 ((point.y - low).max(0.0), (high - point.y).max(0.0))
             }
@@ -139,14 +230,21 @@ mod drawing {
         }
         match layer.mark {
             Mark::Points => vec![scatter.into()],
-            Mark::Line => vec![line.with_stroke_width(1.6).into()],
+            Mark::Crosses => {
+                vec![scatter.with_size(CROSS_SIZE).with_marker(MarkerShape::Cross).into()]
+            }
+            Mark::Line | Mark::Across | Mark::Bars => vec![line.with_stroke_width(1.6).into()],
+            Mark::ThinLine => vec![line.with_stroke_width(THIN).into()],
             Mark::PointsOnLine => vec![line.with_stroke_width(1.6).into(), scatter.into()],
         }
     }
 
     fn entry(layer: &Layer) -> LegendEntry {
         let (shape, dash) = match layer.mark {
-            Mark::Line => (LegendShape::Line, layer.looks.dash),
+            Mark::Line | Mark::ThinLine | Mark::Across | Mark::Bars => {
+                (LegendShape::Line, layer.looks.dash)
+            }
+            Mark::Crosses => (LegendShape::Marker(MarkerShape::Cross), None),
             Mark::Points | Mark::PointsOnLine => {
                 (LegendShape::Marker(shape(layer.looks.marker)), None)
             }
@@ -191,8 +289,8 @@ mod drawing {
     }
 
     /// Names the document for those to whom it is read aloud.
-    fn accessible(scene: &Scene, svg: &str) -> String {
-        let (title, caption) = (escaped(&scene.title), escaped(&scene.caption));
+    fn accessible(title: &str, caption: &str, svg: &str) -> String {
+        let (title, caption) = (escaped(title), escaped(caption));
         let named = "<svg role=\"img\" aria-labelledby=\"figure-title figure-description\" ";
         let words = format!(
             ">\n  <title id=\"figure-title\">{title}</title>\n  \
@@ -240,6 +338,17 @@ mod tests {
             assert!(svg.contains(text), "{text} is missing");
         }
         assert!(svg.contains("<g clip-path=\"url(#kuva-clip-0)\">"));
+    }
+
+    #[test]
+    fn ticks_of_a_logarithmic_axis_are_plain_decimals() {
+        let mut figure = example();
+        figure.series[1].points[1].y = 9_000.0;
+        let svg = draw(&Scene::of(&figure));
+        for label in ["0.1", "1", "10", "100", "1,000", "10,000"] {
+            assert!(svg.contains(&format!(">{label}</text>")), "{label} is no tick");
+        }
+        assert!(!svg.contains(">1e-1<"));
     }
 
     #[test]

@@ -27,8 +27,8 @@ fn the_three_forms_tell_the_same_verdicts() {
     let lines = records(&run(&[&PAPER[..], &["--format", "ndjson"]].concat()));
     let of_type = |name: &str| lines.iter().filter(|line| line["type"] == name).count();
     let counts = ["paper", "row", "figure", "summary", "end"].map(of_type);
-    // Figures 4 to 7, and two for 8 and 9.
-    assert_eq!(counts, [1, 47, 8, 1, 1]);
+    // Figures 4 to 7, and two for 3, 8 and 9.
+    assert_eq!(counts, [1, 47, 10, 1, 1]);
     assert_eq!(records(&run(&[&PAPER[..], &["--json"]].concat())), lines);
     let claims: usize =
         lines.iter().filter_map(|line| line["claims"].as_array()).map(Vec::len).sum();
@@ -55,12 +55,54 @@ fn inputs_are_never_successes_and_come_out_again() {
 fn figures_are_drawn_with_their_numbers_and_say_what_was_an_input() {
     let folder = tempfile::tempdir().unwrap();
     check_code(&run_in(folder.path(), &[&PAPER[..], &["--figures", "drawn"]].concat()), 0);
-    for number in ["4", "5", "6", "7", "8a", "8b", "9a", "9b"] {
+    for number in ["3a", "3b", "4", "5", "6", "7", "8a", "8b", "9a", "9b"] {
         let path = folder.path().join(format!("drawn/tr-88-08-figure-{number}.svg"));
         let svg = fs::read_to_string(&path).unwrap();
         assert!(svg.contains("<svg") && svg.contains("Seed 1."), "figure {number}");
         assert!(path.with_extension("csv").exists(), "figure {number}");
     }
+}
+
+#[test]
+fn time_diagrams_of_both_services_have_lanes_events_and_roles() {
+    let folder = tempfile::tempdir().unwrap();
+    check_code(&run_in(folder.path(), &[&PAPER[..], &["--figures", "drawn"]].concat()), 0);
+    let lanes = ["user", "host", "MAC"];
+    let lanes = ["sender", "receiver"].map(|side| lanes.map(|lane| format!("{side}, {lane}")));
+    for (number, confirm) in [("3a", "input"), ("3b", "prediction")] {
+        let path = folder.path().join(format!("drawn/tr-88-08-figure-{number}.svg"));
+        let svg = fs::read_to_string(&path).unwrap();
+        for text in lanes.iter().flatten().map(String::as_str).chain(["ring", "time (ms)"]) {
+            assert!(svg.contains(&format!(">{text}<")), "{text} is missing in figure {number}");
+        }
+        for text in ["request to confirm", "request to indication"] {
+            let role = if text.ends_with("confirm") { confirm } else { "prediction" };
+            assert!(svg.contains(&format!("{text} ({role}): ")), "figure {number}: {text}");
+        }
+        let table = fs::read_to_string(path.with_extension("csv")).unwrap();
+        for event in ["request", "confirm", "indication"] {
+            let begins =
+                ["sender", "receiver"].map(|side| format!("event,\"{side}, user\",{event},"));
+            let is_there = |line: &str| begins.iter().any(|begin| line.starts_with(begin));
+            assert_eq!(table.lines().filter(|line| is_there(line)).count(), 1, "{table}");
+        }
+    }
+}
+
+#[test]
+fn connectivity_is_drawn_as_a_matrix_of_hosts() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = ["reproduce", "nbsir-85-3104", "-n", "2", "--figures", "drawn"];
+    check_code(&run_in(folder.path(), &line), 0);
+    let path = folder.path().join("drawn/nbsir-85-3104-figure-connectivity.svg");
+    let svg = fs::read_to_string(&path).unwrap();
+    // Each host names a row and a column.
+    for host in 'A'..='I' {
+        assert_eq!(svg.matches(&format!(">{host}</text>")).count(), 2, "{host}");
+    }
+    let table = fs::read_to_string(path.with_extension("csv")).unwrap();
+    assert!(table.starts_with("calling host,called host,connections\r\n"), "{table}");
+    assert_eq!(table.lines().count(), 1 + 9 * 9);
 }
 
 #[test]

@@ -31,14 +31,15 @@ pub(super) fn of(laboratory: &Laboratory, figure: Figure) -> Result<Plot, NotHer
     };
     Ok(Plot {
         number: figure.number,
+        place: format!("Figure {}", figure.number),
         title: title(figure),
         horizontal: ("background load", "% of the bit rate"),
         vertical: (vertical, "ms"),
         observed: format!(
             "Each point: the mean of n = {} runs of {TRIALS} trials, with the 95 % interval of that mean. \
              Lines without points: between them 90 % of single runs, one of which each point of the paper \
-             is. Points without load at which it was calibrated: the least delay, the wait behind AK TPDUs, and \
-             the response on the token bus.",
+             is. The model was calibrated without load, on the least delay, the wait behind AK TPDUs and the \
+             response time on the token bus.",
             laboratory.options.messages
         ),
         curves,

@@ -146,7 +146,8 @@ fn run(options: &Options, report: &mut Report<'_>) -> Result<Reproduction, Impos
     let mut plots = figures::all(&laboratory)?;
     plot::add_published(&mut plots, &outcomes);
     let remarks = remarks(&laboratory, &laboratory.inputs())?;
-    Ok(Reproduction { outcomes, plots, remarks })
+    let (time_diagrams, matrices) = (Vec::new(), Vec::new());
+    Ok(Reproduction { outcomes, plots, time_diagrams, matrices, remarks })
 }
 
 /// Makes all runs, stage by stage, and reports the rows of a stage once its runs are made; all rows, in the

@@ -1,10 +1,12 @@
 //! What the paper's displays showed, for the same traffic: who is connected, connections and data by
 //! host, TPDUs by type, and the efficiencies of Table 5 over the intervals.
 
-use super::plan::{Host, connections};
+use super::plan::Host;
+use super::readings::Readings;
 use super::{INTERVALS, Laboratory};
+use crate::reproduce::diagram::Matrix;
 use crate::reproduce::plot::{Curve, Plot, Point, Style};
-use std::collections::BTreeSet;
+use meter::metric::METRICS;
 use wire::tp::Kind;
 
 const HOSTS: [Host; 9] = [
@@ -24,9 +26,10 @@ const RATIOS: [&str; 4] = ["R_OM", "R_OA", "R_RD", "R_RA"];
 
 /// All displays.
 pub(super) fn all(laboratory: &Laboratory) -> Vec<Plot> {
-    let interval = ("interval", "15 min");
-    let plot = |number, title, vertical, curves| Plot {
+    let interval = ("time", "intervals of 15 min");
+    let plot = |number, place: &str, title, vertical, curves| Plot {
         number,
+        place: place.to_owned(),
         title,
         horizontal: interval,
         vertical,
@@ -45,7 +48,9 @@ pub(super) fn all(laboratory: &Laboratory) -> Vec<Plot> {
     let metrics = |symbols: [&str; 4]| {
         let curve = |symbol: &str| {
             let y = |interval| readings.metric(symbol, interval).unwrap_or(f64::NAN);
-            curve(symbol.to_owned(), (0..INTERVALS).map(|i| (i as f64, y(i))))
+            let definition = METRICS.iter().find(|metric| metric.symbol == symbol);
+            let name = definition.map_or("", |metric| metric.name);
+            curve(format!("{name} {symbol}"), (0..INTERVALS).map(|i| (i as f64, y(i))))
         };
         symbols.iter().map(|symbol| curve(symbol)).collect()
     };
@@ -57,45 +62,62 @@ pub(super) fn all(laboratory: &Laboratory) -> Vec<Plot> {
         curve(kind.name().to_owned(), (0..INTERVALS).map(|i| (i as f64, count(i))))
     };
     vec![
-        Plot { horizontal: ("host that calls", "A = 1"), ..connectivity(plot) },
         plot(
             "connections",
+            &display("connections per host"),
             "Connections of each host",
             ("connections", "count"),
             by_host(|h| h.connections as f64),
         ),
-        plot("types", "TPDUs by type", ("TPDUs", "count"), KINDS.iter().map(of_kind).collect()),
+        plot(
+            "types",
+            &display("traffic by TPDU type"),
+            "TPDUs by type",
+            ("TPDUs", "count"),
+            KINDS.iter().map(of_kind).collect(),
+        ),
         plot(
             "octets",
+            &display("data octets by host"),
             "Data sent by each host",
             ("user data", "octets"),
             by_host(|h| h.data_octets),
         ),
         plot(
             "efficiency",
+            "Table 5",
             "Protocol efficiencies of Table 5",
             ("ratio", "1"),
             metrics(EFFICIENCIES),
         ),
-        plot("ratios", "Message ratios of Table 5", ("ratio", "1"), metrics(RATIOS)),
+        plot("ratios", "Table 5", "Message ratios of Table 5", ("ratio", "1"), metrics(RATIOS)),
     ]
+}
+
+/// Place of a display in the paper, which describes it and has no picture of it.
+fn display(name: &str) -> String {
+    format!("section IV, display of {name}")
 }
 
 /// What each figure rests on.
 const OBSERVED: &str = "Counted by the meter in a trace of 23,136 TPDUs that is made to have the \
                         volumes of the paper's Table 4.";
 
-/// A point for each pair of hosts of which the first called the second.
-fn connectivity(
-    plot: impl Fn(&'static str, &'static str, (&'static str, &'static str), Vec<Curve>) -> Plot,
-) -> Plot {
-    let all = (0..INTERVALS).flat_map(connections);
-    let pairs: BTreeSet<(Host, Host)> = all.map(|t| (t.from, t.to)).collect();
-    let curves = pairs.into_iter().map(|(from, to)| {
-        let at = (f64::from(from.number()), f64::from(to.number()));
-        curve(format!("{} to {}", from.0, to.0), core::iter::once(at))
-    });
-    plot("connectivity", "Who called whom", ("host that is called", "A = 1"), curves.collect())
+/// Connections of each pair of hosts over all intervals: a row calls, a column is called.
+pub(super) fn connectivity(readings: &Readings) -> Matrix {
+    let calls = |from: &Host| HOSTS.map(|to| readings.calls(*from, to)).to_vec();
+    Matrix {
+        number: "connectivity",
+        title: "Connections from host to host",
+        place: display("basic connectivity"),
+        observed: format!("{OBSERVED} A number: connections of all 8 intervals of 15 min."),
+        row: "calling host",
+        column: "called host",
+        counted: "connections",
+        is_input: true,
+        names: HOSTS.map(|host| host.0.to_string()).to_vec(),
+        counts: HOSTS.iter().map(calls).collect(),
+    }
 }
 
 /// A curve of exact counts; all that is drawn was made from the paper's counts.

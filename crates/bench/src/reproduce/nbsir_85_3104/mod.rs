@@ -67,7 +67,8 @@ fn run(options: &Options, report: &mut Report<'_>) -> Result<Reproduction, Impos
     report(Event::Rows(&outcomes))?;
     let plots = displays::all(&laboratory);
     let remarks = remarks(&mut laboratory, options)?;
-    Ok(Reproduction { outcomes, plots, remarks })
+    let matrices = vec![displays::connectivity(&laboratory.readings)];
+    Ok(Reproduction { outcomes, plots, time_diagrams: Vec::new(), matrices, remarks })
 }
 
 /// Asks a source: one of the list, a ratio's formula, or a cell of a table.

@@ -112,6 +112,14 @@ impl Readings {
         })
     }
 
+    /// Connections that one host opened to another, in all intervals.
+    pub(super) fn calls(&self, from: Host, to: Host) -> u64 {
+        let wanted = [from, to].map(|host| Some(Mac::local(host.number())));
+        let all = self.alone.iter().flat_map(Meter::each_connection);
+        let is_wanted = |known: &meter::Connection| known.ends.map(|(end, _)| end.mac()) == wanted;
+        all.filter(is_wanted).count() as u64
+    }
+
     /// Octets of all measures of an interval as NDJSON has them: of the network and of each host.
     pub(super) fn stream_octets(&self, interval: usize) -> Option<usize> {
         let octets = |values: Values| {

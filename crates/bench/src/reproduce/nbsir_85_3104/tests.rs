@@ -119,3 +119,19 @@ fn table_7_cannot_have_the_r_om_that_it_has() {
     // Of what both send it lies between the two, and .39 beyond them either way.
     assert!(c.max(d) < 0.385);
 }
+
+#[test]
+fn connectivity_is_a_matrix_of_the_calls_that_the_meter_saw() {
+    let matrix = displays::connectivity(&Readings::take(&trace(origin())));
+    let planned: Vec<plan::Transfers> = (0..INTERVALS).flat_map(plan::connections).collect();
+    let places = || matrix.names.iter().zip("ABCDEFGHI".chars());
+    assert!(places().all(|(name, letter)| *name == letter.to_string()), "{:?}", matrix.names);
+    for ((_, from), counts) in places().zip(&matrix.counts) {
+        for ((_, to), count) in places().zip(counts) {
+            let of_pair = |it: &&plan::Transfers| it.from == Host(from) && it.to == Host(to);
+            assert_eq!(*count, planned.iter().filter(of_pair).count() as u64, "{from} to {to}");
+        }
+    }
+    // Table 4 has 225 connections.
+    assert_eq!(matrix.counts.iter().flatten().sum::<u64>(), 225);
+}

@@ -117,12 +117,13 @@ fn run(options: &Options, report: &mut Report<'_>) -> Result<Reproduction, Impos
     let outcomes = judge(row::parse(ROWS)?, &inputs, |source, _| obtain(&mut laboratory, source));
     report(Event::Rows(&outcomes))?;
     let mut plots =
-        curves::plots(&T1S, IsModel::Yes, &plot::means_at_each_size(options.messages), |trial| {
+        curves::plots(&T1S, IsModel::Yes, &plot::means_at_each_point(options.messages), |trial| {
             laboratory.over_models(|laboratory, model| laboratory.of(model, *trial))
         })?;
     let remarks = remarks(&mut laboratory, &inputs)?;
     plot::add_published(&mut plots, &outcomes);
-    Ok(Reproduction { outcomes, plots, remarks })
+    let (time_diagrams, matrices) = (Vec::new(), Vec::new());
+    Ok(Reproduction { outcomes, plots, time_diagrams, matrices, remarks })
 }
 
 /// Asks a source.

@@ -31,8 +31,20 @@ pub(super) fn plots(seed: u64) -> Result<[Plot; 2], NotHere> {
     let frames = |sample: &Sample| sample.frames as f64 * per_second;
     let megabits = |sample: &Sample| sample.octets as f64 * 8e-6 * per_second;
     Ok([
-        plot("9a", "Packets on the prototype's ring", ("rate", "packets/s"), &samples, frames),
-        plot("9b", "Bits on the prototype's ring", ("rate", "Mbit/s"), &samples, megabits),
+        plot(
+            ("9a", "middle"),
+            "Packets on the prototype's ring",
+            ("rate", "packets/s"),
+            &samples,
+            frames,
+        ),
+        plot(
+            ("9b", "lower"),
+            "Bits on the prototype's ring",
+            ("rate", "Mbit/s"),
+            &samples,
+            megabits,
+        ),
     ])
 }
 
@@ -63,7 +75,7 @@ fn samples(seed: u64) -> Result<Vec<Sample>, NotHere> {
 }
 
 fn plot(
-    number: &'static str,
+    (number, third): (&'static str, &'static str),
     title: &'static str,
     vertical: (&'static str, &'static str),
     samples: &[Sample],
@@ -73,15 +85,16 @@ fn plot(
         let (x, y) = (SAMPLE.as_secs_f64() * place as f64, rate(sample));
         Point { x, y, low: y, high: y, observations: sample.frames }
     });
-    let (name, style) = ("each 50 ms".to_owned(), Style::Points);
+    let (name, style) = ("each 50 ms (assumed load)".to_owned(), Style::Bars);
     Plot {
         number,
+        place: format!("Figure 9, {third} third of the screen"),
         title,
         horizontal: ("time", "s"),
         vertical,
         observed: format!(
             "One run of the scenario {NAME}, the first 10 s, as the monitor's bar charts show it. The paper's \
-             full bars are 100 packets/s and 1 Mbit/s; its own traffic is not at hand."
+             full bars are 100 packets/s and 1 Mbit/s; its own traffic is not at hand. The load is an assumption."
         ),
         curves: vec![Curve { name, is_input: false, style, points: points.collect() }],
         published: Vec::new(),

@@ -3,21 +3,21 @@
 use super::laboratory::{LEAST, LONGEST_FRAME, LONGEST_MESSAGE, Laboratory, Machine, SHORT};
 use crate::layers::{Operation, Service};
 use crate::reproduce::NotHere;
-use crate::reproduce::plot::{Curve, Plot, Point, Style, means_at_each_size};
+use crate::reproduce::plot::{Curve, Plot, Point, Style, means_at_each_point};
 use std::collections::BTreeSet;
 
 /// A curve: of which machine, of what, and the rows that give points of it.
 type Wanted = (&'static str, Machine, Operation, Service, &'static [&'static str]);
 
-const PLAIN: Service = Service { acknowledgement: false, crc: false };
-const ACK: Service = Service { acknowledgement: true, crc: false };
+pub(super) const PLAIN: Service = Service { acknowledgement: false, crc: false };
+pub(super) const ACK: Service = Service { acknowledgement: true, crc: false };
 const CRC: Service = Service { acknowledgement: false, crc: true };
 const BOTH: Service = Service { acknowledgement: true, crc: true };
 
 /// Rows that give points of the PC's curves, and of the AT's. A buffer is written and read in the times that
 /// those of MAC transmit leave.
 const PC_MAC: &[&str] = &["S003-022", "S003-024"];
-const PC_LLC: &[&str] = &["S003-026", "S003-027"];
+pub(super) const PC_LLC: &[&str] = &["S003-026", "S003-027"];
 const AT_MAC: &[&str] = &["S003-035"];
 const AT_LLC: &[&str] = &["S003-002", "S003-036"];
 
@@ -84,10 +84,11 @@ pub(super) fn all(
         }
         plots.push(Plot {
             number,
+            place: format!("Figure {number}"),
             title,
             horizontal: ("packet size", "octets"),
             vertical: ("time", "ms"),
-            observed: means_at_each_size(laboratory.options.messages),
+            observed: means_at_each_point(laboratory.options.messages),
             curves,
             published: Vec::new(),
         });

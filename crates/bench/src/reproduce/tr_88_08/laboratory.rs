@@ -101,6 +101,11 @@ impl Laboratory {
         model.map(|model| &model.profile).ok_or_else(|| no_model(machine))
     }
 
+    /// Name of the reading that a model is; none for the first.
+    pub(super) fn reading(&self, (machine, place): Which) -> Option<&str> {
+        self.of(machine).nth(place)?.reading.as_deref()
+    }
+
     /// The model of another machine that reads the paper as this one does: of the same name, and the
     /// first where no other has that name.
     pub(super) fn like(&self, (machine, place): Which, other: Machine) -> Which {

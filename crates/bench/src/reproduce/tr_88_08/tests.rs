@@ -1,7 +1,9 @@
 //! The rows beside the list of targets, and the sources beside the rows.
 
 use super::*;
+use crate::layers::Operation;
 use crate::profile;
+use crate::reproduce::diagram::{Span, TimeDiagram};
 use crate::reproduce::listed;
 use std::collections::BTreeMap;
 
@@ -39,9 +41,9 @@ fn each_input_of_a_profile_moves_the_rows_that_rest_on_it_and_no_other() {
     let is = |input: &str, rows: &[&str]| {
         assert_eq!(moved[input], rows.iter().copied().collect(), "{input}");
     };
-    // The paper has nothing of the AT with a CRC.
+    // The paper has nothing of the AT with a CRC, and the least of a transfer is none in the first model.
     let idle: Vec<&String> = moved.keys().filter(|input| moved[*input].is_empty()).collect();
-    assert_eq!(idle, ["At crc-octet"]);
+    assert_eq!(idle, ["At crc-octet", "At dma-least", "Pc dma-least"]);
     is("Pc crc-octet", &["pc-both-100", "crc-share"]);
     is("At dma-octet", &["at-rate", "mac-crossover", "llc-crossover"]);
     is("At cpu-speed", &["at-rate", "mac-crossover", "llc-crossover"]);
@@ -74,4 +76,65 @@ fn answers(pc: &profile::Profile, at: &profile::Profile) -> Vec<(&'static str, f
         source(&mut laboratory).ok().map(|found| (*name, found.value))
     };
     SOURCES.iter().filter_map(answer).collect()
+}
+
+#[test]
+fn flat_to_100_is_run_and_grows_by_the_time_on_the_ring_alone() {
+    let options = Options { seed: 1, messages: 20, monitor: None };
+    let mut laboratory = Laboratory::of_built_in(options).unwrap();
+    let is_flat = |place: &usize| laboratory.reading((Machine::Pc, *place)) == Some("flat-to-100");
+    let place = (0..laboratory.count(Machine::Pc)).find(is_flat).expect("it is a model");
+    let mut grown = |operation, octets| {
+        let mut at = |octets| {
+            let which = (Machine::Pc, place);
+            laboratory.time_of(which, operation, figures::PLAIN, octets).unwrap().value
+        };
+        at(octets) - at(16)
+    };
+    assert!(grown(Operation::BufferWrite, 100).abs() < 1e-9, "a transfer is flat");
+    // 50 octets more at 2.5402 us each.
+    assert!((grown(Operation::BufferWrite, 150) - 0.127).abs() < 1e-3);
+    // 84 octets at 0.8 us each; the token is 2.4 us away at the most.
+    assert!((grown(Operation::MacTransmit, 100) - 0.0672).abs() < 0.0025);
+    let remark = growths(&mut laboratory).unwrap();
+    // 0.927 ms at 16 octets.
+    assert!(remark.contains("7.2 % read as \"flat-to-100\""), "{remark}");
+}
+
+#[test]
+fn time_diagrams_are_of_a_simulated_message() {
+    let options = Options { seed: 1, messages: 20, monitor: None };
+    let mut laboratory = Laboratory::of_built_in(options).unwrap();
+    let [sdn, sda] = services::diagrams(&laboratory, &laboratory.inputs()).unwrap();
+    let at = |diagram: &TimeDiagram, name: &str| {
+        let found = diagram.moments.iter().find(|moment| moment.name == name);
+        found.unwrap_or_else(|| panic!("{name} is missing")).at
+    };
+    let frames = |diagram: &TimeDiagram| {
+        diagram.spans.iter().filter(|span| span.name.ends_with("on the ring")).count()
+    };
+    assert_eq!((frames(&sdn), frames(&sda)), (1, 2));
+    // Without an acknowledgement the sender is done before the receiver has the message, with one after.
+    assert!(at(&sdn, "confirm") < at(&sdn, "indication"));
+    assert!(at(&sda, "confirm") > at(&sda, "indication"));
+    // A token goes round in less than 0.1 ms and is all that differs from one message to another.
+    let mut mean = |operation, service| {
+        laboratory.time_of((Machine::Pc, 0), operation, service, SHORT).unwrap().value
+    };
+    for (diagram, name, operation, service) in [
+        (&sdn, "confirm", Operation::LlcTransmit, figures::PLAIN),
+        (&sdn, "indication", Operation::LlcEndToEnd, figures::PLAIN),
+        (&sda, "indication", Operation::LlcEndToEnd, figures::ACK),
+        (&sda, "confirm", Operation::LlcTransmit, figures::ACK),
+    ] {
+        let (followed, mean) = (at(diagram, name), mean(operation, service));
+        assert!((followed - mean).abs() < 0.1, "{}: {name} {followed} {mean}", diagram.title);
+    }
+    for diagram in [sdn, sda] {
+        for (lane, name) in diagram.lanes.iter().enumerate() {
+            let spans: Vec<&Span> = diagram.spans.iter().filter(|it| it.lane == lane).collect();
+            let apart = |pair: &[&Span]| pair[0].end <= pair[1].begin + 1e-9;
+            assert!(spans.windows(2).all(apart), "{name} does two things at once: {spans:?}");
+        }
+    }
 }

@@ -1,10 +1,10 @@
 //! The figures of a paper as SVG files, each with its numbers beside it.
 
 use crate::exit::Failure;
-use crate::figure::{self, Axis, Figure, Mark, Series};
-use crate::quantity::trimmed;
-use bench::reproduce::Paper;
+use crate::figure::{self, Axis, Figure, Mark, Matrix, Series, Span, TimeDiagram};
+use bench::reproduce::diagram::{self, Interval};
 use bench::reproduce::plot::{Curve, Plot, Point, Published, Style};
+use bench::reproduce::{Paper, Reproduction};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -44,11 +44,95 @@ pub(super) fn draw(
 ) -> Result<Vec<PathBuf>, Failure> {
     let mut drawn = Vec::with_capacity(plots.len());
     for plot in plots {
-        let path = folder.join(format!("{}-figure-{}.svg", drawing.paper.name, plot.number));
+        let path = drawing.path(folder, plot.number);
         figure::write(&figure(drawing, plot), &path)?;
         drawn.push(path);
     }
     Ok(drawn)
+}
+
+/// Draws everything of a reproduction; the files written.
+pub(super) fn draw_all(
+    drawing: &Drawing<'_>,
+    reproduction: &Reproduction,
+    folder: &Path,
+) -> Result<Vec<PathBuf>, Failure> {
+    let mut drawn = Vec::new();
+    for diagram in &reproduction.time_diagrams {
+        let path = drawing.path(folder, diagram.number);
+        figure::write_time_diagram(&time_diagram(drawing, diagram), &path)?;
+        drawn.push(path);
+    }
+    for matrix in &reproduction.matrices {
+        let path = drawing.path(folder, matrix.number);
+        figure::write_matrix(&matrix_of(drawing, matrix), &path)?;
+        drawn.push(path);
+    }
+    drawn.extend(draw(drawing, &reproduction.plots, folder)?);
+    Ok(drawn)
+}
+
+impl Drawing<'_> {
+    fn path(&self, folder: &Path, number: &str) -> PathBuf {
+        folder.join(format!("{}-figure-{number}.svg", self.paper.name))
+    }
+
+    /// Place in the paper, to compare with.
+    fn reference(&self, place: &str) -> String {
+        format!("{}, {place}", self.paper.name.to_uppercase())
+    }
+}
+
+fn time_diagram(drawing: &Drawing<'_>, diagram: &diagram::TimeDiagram) -> TimeDiagram {
+    let span = |lane: usize, name: &str, begin: f64, end: f64| {
+        let name = name.to_owned();
+        Span { lane, name, begin, end }
+    };
+    let interval =
+        |it: &Interval| span(0, &format!("{} ({})", it.name, role(it.is_input)), it.begin, it.end);
+    let named = |is_input| {
+        let intervals = diagram.intervals.iter().filter(|interval| interval.is_input == is_input);
+        listed(intervals.map(|interval| interval.name.as_str()))
+    };
+    TimeDiagram {
+        title: format!("{}, simulated", diagram.title),
+        caption: roles(&diagram.observed, drawing.seed, named),
+        reference: drawing.reference(diagram.place),
+        lanes: diagram.lanes.iter().map(|lane| (*lane).to_owned()).collect(),
+        spans: diagram.spans.iter().map(|it| span(it.lane, &it.name, it.begin, it.end)).collect(),
+        moments: diagram.moments.iter().map(|it| span(it.lane, &it.name, it.at, it.at)).collect(),
+        intervals: diagram.intervals.iter().map(interval).collect(),
+    }
+}
+
+fn matrix_of(drawing: &Drawing<'_>, matrix: &diagram::Matrix) -> Matrix {
+    let named =
+        |is_input| listed((matrix.is_input == is_input).then_some(matrix.counted).into_iter());
+    Matrix {
+        title: matrix.title.to_owned(),
+        caption: roles(&matrix.observed, drawing.seed, named),
+        reference: drawing.reference(&matrix.place),
+        row: matrix.row.to_owned(),
+        column: matrix.column.to_owned(),
+        counted: matrix.counted.to_owned(),
+        names: matrix.names.clone(),
+        counts: matrix.counts.clone(),
+    }
+}
+
+/// What was observed, with which seed, and what the model has seen; `named` lists what is an input, or is not.
+fn roles(observed: &str, seed: u64, named: impl Fn(bool) -> String) -> String {
+    let [inputs, predictions] = [true, false].map(named);
+    format!("{observed} Seed {seed}. Calibration inputs: {inputs}. Predictions: {predictions}.")
+}
+
+fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = names.collect();
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}
+
+const fn role(is_input: bool) -> &'static str {
+    if is_input { "input" } else { "prediction" }
 }
 
 fn figure(drawing: &Drawing<'_>, plot: &Plot) -> Figure {
@@ -57,11 +141,10 @@ fn figure(drawing: &Drawing<'_>, plot: &Plot) -> Figure {
         Origin::Modelled => "modelled",
         Origin::Measured => "measured live",
     };
-    let name = drawing.paper.name.to_uppercase();
     Figure {
         title: format!("{}, {origin}", plot.title),
         caption: caption(drawing, plot),
-        reference: Some(format!("{name}, Figure {}", plot.number)),
+        reference: Some(drawing.reference(&plot.place)),
         x: axis(plot.horizontal),
         y: axis(plot.vertical),
         series: series(drawing.origin, &plot.curves).into_iter().chain(published(plot)).collect(),
@@ -70,7 +153,7 @@ fn figure(drawing: &Drawing<'_>, plot: &Plot) -> Figure {
 
 /// What the paper gives: its points, and a line upwards for each place across.
 fn published(plot: &Plot) -> Vec<Series> {
-    let kin = plot.curves.iter().filter(|curve| curve.style == Style::Points).count();
+    let kin = plot.curves.iter().filter(|curve| curve.style != Style::Edge).count();
     let all = plot.curves.iter().flat_map(|curve| &curve.points).map(|point| point.y);
     let ends = all.fold((f64::MAX, f64::MIN), |(low, high), y| (low.min(y), high.max(y)));
     let mut points = Vec::new();
@@ -81,9 +164,9 @@ fn published(plot: &Plot) -> Vec<Series> {
                 points.push(figure::Point { x, y, interval: Some((low, high)), count: None });
             }
             Published::Across(x) => series.push(Series {
-                name: format!("published: {} {}", trimmed(x, 4), plot.horizontal.1),
+                name: format!("published: {} {}", figure::number(x), plot.horizontal.1),
                 kin,
-                mark: Mark::Line,
+                mark: Mark::Across,
                 points: [ends.0, ends.1].map(|y| figure::Point::exact(x, y)).to_vec(),
             }),
         }
@@ -91,7 +174,7 @@ fn published(plot: &Plot) -> Vec<Series> {
     points.sort_by(|one: &figure::Point, other| one.x.total_cmp(&other.x));
     if !points.is_empty() {
         let name = "published, ± reading error".to_owned();
-        series.push(Series { name, kin, mark: Mark::Points, points });
+        series.push(Series { name, kin, mark: Mark::Crosses, points });
     }
     series
 }
@@ -101,26 +184,17 @@ fn caption(drawing: &Drawing<'_>, plot: &Plot) -> String {
     if drawing.origin == Origin::Measured {
         return format!("{} Seed {}.", plot.observed, drawing.seed);
     }
-    let named = |is_input: bool| {
+    roles(&plot.observed, drawing.seed, |is_input| {
         let curves = plot.curves.iter().filter(|curve| curve.style == Style::Points);
-        let curves = curves.filter(|curve| curve.is_input == is_input);
-        let names: Vec<&str> = curves.map(|curve| curve.name.as_str()).collect();
-        if names.is_empty() { "none".to_owned() } else { names.join(", ") }
-    };
-    format!(
-        "{} Seed {}. Calibration inputs: {}. Predictions: {}.",
-        plot.observed,
-        drawing.seed,
-        named(true),
-        named(false)
-    )
+        listed(curves.filter(|curve| curve.is_input == is_input).map(|curve| curve.name.as_str()))
+    })
 }
 
 /// Each curve in a kin of its own, with the edges of its band.
 fn series(origin: Origin, curves: &[Curve]) -> Vec<Series> {
     let mut points = 0;
     let kins = curves.iter().map(|curve| {
-        points += usize::from(curve.style == Style::Points);
+        points += usize::from(curve.style != Style::Edge);
         points.saturating_sub(1)
     });
     kins.zip(curves).map(|(kin, curve)| one_series(origin, kin, curve)).collect()
@@ -133,11 +207,11 @@ fn one_series(origin: Origin, kin: usize, curve: &Curve) -> Series {
         interval: (curve.style == Style::Points).then_some((point.low, point.high)),
         count: Some(point.observations),
     };
-    let role = if curve.is_input { "input" } else { "prediction" };
     let (name, mark) = match curve.style {
         Style::Points if origin == Origin::Measured => (curve.name.clone(), Mark::PointsOnLine),
-        Style::Points => (format!("{} ({role})", curve.name), Mark::PointsOnLine),
-        Style::Edge => (curve.name.clone(), Mark::Line),
+        Style::Points => (format!("{} ({})", curve.name, role(curve.is_input)), Mark::PointsOnLine),
+        Style::Edge => (curve.name.clone(), Mark::ThinLine),
+        Style::Bars => (curve.name.clone(), Mark::Bars),
     };
     Series { name, kin, mark, points: curve.points.iter().map(point).collect() }
 }
@@ -157,6 +231,7 @@ mod tests {
         };
         let plot = Plot {
             number: "6",
+            place: "Figure 6".to_owned(),
             title: "Times",
             horizontal: ("size", "octets"),
             vertical: ("time", "ms"),

@@ -1,6 +1,7 @@
 //! A reproduction for programs: NDJSON and CSV.
 
 use crate::output::Output;
+use bench::reproduce::diagram::{Matrix, TimeDiagram};
 use bench::reproduce::plot::{Plot, Published};
 use bench::reproduce::row::Claim;
 use bench::reproduce::summary::Summary;
@@ -33,6 +34,35 @@ pub(crate) fn figure(plot: &Plot) -> Value {
         "published": published, "type": "figure", "number": plot.number, "title": plot.title,
         "x": plot.horizontal, "y": plot.vertical,
         "point": ["x", "y", "low", "high"], "curves": curves,
+    })
+}
+
+/// The record of a time diagram; times are in milliseconds.
+fn time_diagram(diagram: &TimeDiagram) -> Value {
+    let lane = |place: usize| diagram.lanes.get(place).copied().unwrap_or_default();
+    let tasks: Vec<Value> =
+        diagram.spans.iter().map(|it| json!([lane(it.lane), it.name, it.begin, it.end])).collect();
+    let events: Vec<Value> =
+        diagram.moments.iter().map(|it| json!([lane(it.lane), it.name, it.at])).collect();
+    let intervals: Vec<Value> = diagram
+        .intervals
+        .iter()
+        .map(
+            |it| json!({ "name": it.name, "input": it.is_input, "begin": it.begin, "end": it.end }),
+        )
+        .collect();
+    json!({
+        "type": "figure", "number": diagram.number, "title": diagram.title, "x": ["time", "ms"],
+        "lanes": diagram.lanes, "tasks": tasks, "events": events, "intervals": intervals,
+    })
+}
+
+/// The record of a matrix.
+fn matrix(matrix: &Matrix) -> Value {
+    json!({
+        "type": "figure", "number": matrix.number, "title": matrix.title, "input": matrix.is_input,
+        "row": matrix.row, "column": matrix.column, "counted": matrix.counted,
+        "names": matrix.names, "counts": matrix.counts,
     })
 }
 
@@ -124,6 +154,12 @@ pub(super) fn end(
     summary: &Summary,
     output: &Output,
 ) -> io::Result<()> {
+    for diagram in &reproduction.time_diagrams {
+        output.record(&time_diagram(diagram))?;
+    }
+    for counts in &reproduction.matrices {
+        output.record(&matrix(counts))?;
+    }
     for plot in &reproduction.plots {
         output.record(&figure(plot))?;
     }

@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &Reproduce, output: &Output) -> anyhow::Result<Exit
         Some(folder) => {
             let drawing =
                 Drawing { paper: &paper, seed: options.seed, origin: figures::Origin::Modelled };
-            figures::draw(&drawing, &reproduction.plots, folder)?
+            figures::draw_all(&drawing, &reproduction, folder)?
         }
         None => Vec::new(),
     };
