@@ -141,3 +141,40 @@ fn strangers_on_tcp_take_no_memory_and_four_calls_in_a_row_are_served() {
     }
     serving.check();
 }
+
+/// How often a process slept of its own accord.
+fn sleeps(process: &Path) -> u64 {
+    let status = std::fs::read_to_string(process.join("status")).unwrap();
+    let switches = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+    switches.unwrap().trim().parse().unwrap()
+}
+
+#[test]
+fn without_descriptors_serve_waits_before_it_accepts_again() {
+    let serving = Serving::new(&["--over", "iso-tcp://127.0.0.1:0"]);
+    let address: SocketAddr = serving.port.strip_prefix("iso-tcp://").unwrap().parse().unwrap();
+    let process = Path::new("/proc").join(serving.child.id().to_string());
+    let open = || std::fs::read_dir(process.join("fd")).unwrap().count();
+    let most = open() + 4;
+    let limit = ["--pid", &serving.child.id().to_string(), &format!("--nofile={most}")];
+    if !crate::program("prlimit").args(limit).status().is_ok_and(|status| status.success()) {
+        println!("skipped: no prlimit to take descriptors away");
+        return;
+    }
+    let idle: Vec<_> = (0..12).map(|_| TcpStream::connect(address).unwrap()).collect();
+    let has_none_left = (0..100_000).any(|_| {
+        std::thread::yield_now();
+        open() >= most
+    });
+    assert!(has_none_left, "{} of {most} descriptors", open());
+    // It sleeps for 100 ms after each try; one that tries at once never does.
+    let before = sleeps(&process);
+    let has_slept = (0..5_000).any(|_| {
+        std::thread::sleep(core::time::Duration::from_millis(1));
+        sleeps(&process) > before + 2
+    });
+    assert!(has_slept, "it tries again at once");
+    drop(idle);
+    let arguments = ["measure", "--over", &serving.port, "--no-save", "--messages", "20"];
+    check_code(&run(&arguments), 0);
+}
