@@ -195,7 +195,7 @@ fn what_went_wrong_within_a_run_folder_is_an_error_that_names_it() {
     fs::write(folder.path().join("runs"), "in the way").unwrap();
     let output = run_in(folder.path(), &["predict", "status-short"]);
     check_code(&output, 1);
-    assert!(stderr(&output).contains("cannot write a run folder in runs"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("runs is a file, not a folder"), "{}", stderr(&output));
 }
 
 #[test]
