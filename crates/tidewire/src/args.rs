@@ -286,7 +286,8 @@ pub(crate) struct PortOptions {
 pub(crate) struct Serve {
     #[command(flatten)]
     pub(crate) port: PortOptions,
-    /// Stop after this many measurements; 0 goes on until interrupted.
+    /// Stop after this many measurements, of which each run of `measure` is one; 0 goes on until
+    /// interrupted.
     #[arg(short = 'n', long, value_name = "N", default_value_t = 0)]
     pub(crate) runs: u64,
     /// Stop after this time.
@@ -318,7 +319,7 @@ const NOT_OF_TRANSITS: [&str; 16] = [
 #[derive(Args, Debug)]
 #[command(
     group = ArgGroup::new("source").required(true).args(["read", "interface"]),
-    after_help = "Examples:\n  tidewire watch -r plant.pcapng.gz                 a capture file\n  tidewire watch -i eth1 -t 60s --measure 1s        a live port, for a minute\n  tcpdump -i eth1 -w - | tidewire watch -r -        whatever another tool hears\n  tidewire watch -i eth1 --screen monitor           what passes, as it passes\n  tidewire watch -i eth1 --far-interface eth2       how long it takes through a box\n  tidewire watch -r plant.pcapng --screen measures  what is wrong, and where\n  tidewire watch -r plant.pcapng --zeek logs        tables for other programs (help files)"
+    after_help = "Examples:\n  tidewire watch -r plant.pcapng.gz                 a capture file\n  tidewire watch -i eth1 -t 60s --measure 1s        a live port, for a minute\n  tcpdump -i eth1 -w - | tidewire watch -r -        whatever another tool hears\n  tidewire watch -i eth1 --screen monitor           what passes, as it passes\n  tidewire watch -i eth1 --far-interface eth2       how long it takes through a box\n  tidewire watch -r plant.pcapng --screen measures  what is wrong, and where\n  tidewire watch -r plant.pcapng --zeek logs        tables for other programs (help files)\n  tidewire watch -r plant.pcapng --require \"response_max(host) < 20 ms\"\n  tidewire watch -r plant.pcapng --anonymize --annotate vendor.pcapng"
 )]
 pub(crate) struct Watch {
     #[command(flatten)]
@@ -422,6 +423,9 @@ pub(crate) struct Compare {
 
 /// `scenarios`
 #[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  tidewire scenarios list\n  tidewire scenarios copy ieds my.toml              something to start from\n  tidewire predict my.toml                          what becomes of it\n\n`tidewire help scenario` explains the format of the files."
+)]
 pub(crate) struct Scenarios {
     /// What to do with them.
     #[command(subcommand)]

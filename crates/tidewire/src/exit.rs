@@ -74,6 +74,17 @@ impl Failure {
         Self::failed(format!("cannot write {}: {error}", path.display()))
     }
 
+    /// A folder could not be made.
+    pub(crate) fn no_folder(path: &Path, error: &io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => {
+                Self::failed(format!("{} is a file, not a folder", path.display()))
+                    .with_fix("name a folder, which need not exist yet")
+            }
+            _ => Self::cannot_write(path, error),
+        }
+    }
+
     /// Whether a permission is missing.
     pub(crate) fn is_permission(&self) -> bool {
         self.exit == Exit::PermissionMissing

@@ -1,7 +1,7 @@
 //! Sentences in lines that fit every terminal.
 
 /// The width that every terminal has.
-const COLUMNS: usize = 80;
+pub(crate) const COLUMNS: usize = 80;
 
 /// Words behind a beginning, in lines that fit a terminal; later lines stand below the first word.
 pub(crate) fn wrapped(beginning: &str, words: &str) -> String {

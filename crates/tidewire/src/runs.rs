@@ -1,7 +1,7 @@
 //! What is kept of the runs of a study: samples as they come, the report, how it ended.
 
 use crate::args::RunOptions;
-use crate::exit::Exit;
+use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::report::Limit;
 use crate::study::Chosen;
@@ -232,5 +232,5 @@ fn create(
         profiles: folder::used_profiles(&chosen.study),
     };
     Folder::create(&run.output, &chosen.name, &chosen.study, &provenance)
-        .with_context(|| format!("cannot write a run folder in {}", run.output.display()))
+        .map_err(|error| Failure::no_folder(&run.output, &error).into())
 }

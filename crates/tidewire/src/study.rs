@@ -126,7 +126,14 @@ fn join(names: impl Iterator<Item = &'static str>) -> String {
 fn missing(which: &str, error: &io::Error) -> Failure {
     let is_path = which.contains('/') || which.ends_with(".toml") || Path::new(which).exists();
     if is_path {
-        return Failure::failed(format!("cannot read {which}: {error}"));
+        let failure = Failure::failed(format!("cannot read {which}: {error}"));
+        let is_missing = error.kind() == io::ErrorKind::NotFound && which.ends_with(".toml");
+        return match is_missing {
+            true => {
+                failure.with_fix(format!("tidewire scenarios copy status-short {which} makes one"))
+            }
+            false => failure,
+        };
     }
     Failure::usage(format!("no scenario file and no built-in scenario {which:?}"))
         .with_fix(names(which))

@@ -1,7 +1,15 @@
 //! Tables of text, each column as wide as its widest cell.
 
+use crate::paragraph::{COLUMNS, wrapped};
 use core::fmt;
 use std::collections::BTreeSet;
+
+/// What stands between two columns.
+const GAP: usize = 2;
+
+/// First cells up to this width stay in their rows: a line of their own would save little, and the layout
+/// of what is measured would differ from run to run.
+const SHORT: usize = 8;
 
 /// Which side of its column a cell stands on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,7 +55,8 @@ impl Table {
 }
 
 impl fmt::Display for Table {
-    /// Indented by two, columns two apart, nothing behind the last word of a line.
+    /// Indented by two, columns two apart, nothing behind the last word of a line. In a table wider than a
+    /// terminal the first cell of a row has a line of its own, and a last column of words is wrapped.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut widths = vec![0; self.columns.len()];
         for (place, row) in self.rows.iter().enumerate() {
@@ -56,28 +65,45 @@ impl fmt::Display for Table {
                 *width = (*width).max(cell.chars().count());
             }
         }
-        for (place, row) in self.rows.iter().enumerate() {
-            let mut line = String::new();
-            let is_remark = self.remarks.contains(&place);
-            for (column, ((cell, width), align)) in
-                row.iter().zip(&widths).zip(&self.columns).enumerate()
-            {
-                line.push_str("  ");
-                if is_remark && column + 1 == row.len() {
-                    line.push_str(cell);
-                    break;
+        let is_wide = widths.iter().map(|width| width + GAP).sum::<usize>() > COLUMNS;
+        let is_label = self.columns.len() > 2 && self.columns[0] == Align::Left;
+        let is_folded = is_wide && is_label && widths[0] > SHORT;
+        for place in 0..self.rows.len() {
+            if place > 0 {
+                f.write_str("\n")?;
+            }
+            f.write_str(&self.line(place, &widths, is_folded))?;
+        }
+        Ok(())
+    }
+}
+
+impl Table {
+    /// A row as text; folded, below a line with its first cell unless that is empty.
+    fn line(&self, place: usize, widths: &[usize], is_folded: bool) -> String {
+        let row = &self.rows[place];
+        let is_remark = self.remarks.contains(&place);
+        let (mut above, mut line) = (String::new(), String::new());
+        for (column, cell) in row.iter().enumerate() {
+            let (width, align) = (widths[column], self.columns[column]);
+            let is_last = column + 1 == row.len();
+            line.push_str("  ");
+            if is_folded && column == 0 {
+                if !cell.is_empty() {
+                    above = format!("{line}{cell}\n");
                 }
+            } else if is_remark && is_last {
+                line.push_str(cell);
+            } else if is_folded && is_last && align == Align::Left {
+                line = wrapped(&line, cell);
+            } else {
                 line.push_str(&match align {
                     Align::Left => format!("{cell:<width$}"),
                     Align::Right => format!("{cell:>width$}"),
                 });
             }
-            if place > 0 {
-                f.write_str("\n")?;
-            }
-            f.write_str(line.trim_end())?;
         }
-        Ok(())
+        above + line.trim_end()
     }
 }
 
@@ -100,6 +126,23 @@ mod tests {
         table.row(["a".to_owned(), "191 us".to_owned()]);
         table.row(["status µ".to_owned(), "4 ms".to_owned()]);
         let expected = "  flow         p50\n  a         191 us\n  status µ    4 ms";
+        assert_eq!(table.to_string(), expected);
+    }
+
+    #[test]
+    fn a_table_wider_than_a_terminal_has_first_cells_in_lines_of_their_own() {
+        let columns = [("flow", Align::Left), ("p50", Align::Right), ("verdict", Align::Left)];
+        let mut table = Table::new(columns);
+        let row =
+            |flow: &str, verdict: &str| [flow.to_owned(), "5 ms".to_owned(), verdict.to_owned()];
+        table.row(row("status-report", "met"));
+        table.row(row("", &"word ".repeat(16)));
+        table.remark(["alarm".to_owned()], "lost   0 of 5");
+        let words = "word ".repeat(13);
+        let expected = format!(
+            "  flow\n     p50  verdict\n  status-report\n    5 ms  met\n    5 ms  {words}word\n          word word\n  \
+             alarm\n    lost   0 of 5"
+        );
         assert_eq!(table.to_string(), expected);
     }
 }

@@ -27,6 +27,14 @@ impl FailOn {
     }
 }
 
+impl Export {
+    /// Whether any file is written.
+    pub(crate) fn writes_files(&self) -> bool {
+        let Self { csv, zeek, parquet, annotate, events, .. } = self;
+        [csv, zeek, parquet, annotate, events].into_iter().any(Option::is_some)
+    }
+}
+
 /// Files of `watch`, and what must hold.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Files")]
@@ -50,7 +58,8 @@ pub(crate) struct Export {
     /// Write a record of each thing of note to this file as it happens, as NDJSON.
     #[arg(long, value_name = "FILE", conflicts_with = "screen")]
     pub(crate) events: Option<PathBuf>,
-    /// Require this of what passes, such as "R_RD(host) < 1 %"; may be given more than once.
+    /// Require this of what passes, such as "response_max(host) < 20 ms" or "R_RD(host) < 1 %"; may be
+    /// given more than once. See tidewire help requirements.
     #[arg(
         long,
         value_name = "REQUIREMENT",
@@ -67,7 +76,8 @@ pub(crate) struct Export {
         conflicts_with = "screen"
     )]
     pub(crate) fail_on: Option<FailOn>,
-    /// Tell and write other addresses than those that pass, and no user data.
+    /// Pseudonymise addresses and drop user data, in all that is printed or written; with --annotate in
+    /// the capture that it writes.
     #[arg(long, help_heading = "Anonymity", conflicts_with = "screen")]
     pub(crate) anonymize: bool,
     /// Map addresses by the key in this file, 64 hexadecimal digits; by one that is drawn without it.

@@ -12,7 +12,7 @@ use std::path::PathBuf;
     args_conflicts_with_subcommands = true,
     disable_help_subcommand = true,
     subcommand_help_heading = "Experiments",
-    after_help = "Examples:\n  tidewire predict status-csma                     a built-in scenario\n  tidewire predict my.toml -n 30 --seed 7           more runs, another seed\n  tidewire predict my.toml --capture first.pcapng   and the frames of the first run\n  tidewire predict t1s-zone --differences medium    what each medium makes better or worse\n  tidewire predict my.toml --require \"miss(status) < 1e-3\" --until-decided"
+    after_help = "Examples:\n  tidewire predict status-csma                     a built-in scenario\n  tidewire predict my.toml -n 30 --seed 7           more runs, another seed\n  tidewire predict my.toml --capture first.pcapng   and the frames of the first run\n  tidewire predict t1s-zone --differences medium    what each medium makes better or worse\n  tidewire predict ieds --vary stations.ied.count=20..40..5   how many fit\n  tidewire predict my.toml --require \"miss(status) < 1e-3\" --until-decided"
 )]
 pub(crate) struct Predict {
     /// An experiment with a name of its own. (A scenario file of that name is written `./NAME`.)
@@ -30,7 +30,7 @@ pub(crate) struct Predict {
         "no_save", "print_scenario"])]
     pub(crate) resume: Option<PathBuf>,
     /// A key of the scenario and the values that it takes in turn, instead of what the scenario says: a
-    /// list, as in "flow.*.size=64 B,256 B", or a range, as in "stations.ied.count=4..64/4".
+    /// list, as in "flow.*.size=64 B,256 B", or a range with its step, as in "stations.ied.count=4..64..4".
     #[arg(long, value_name = "KEY=VALUES")]
     pub(crate) vary: Vec<Setting>,
     /// Also write the frames of the first run to this pcapng file.

@@ -36,6 +36,7 @@ pub(crate) fn run(options: &Predict, output: &Output) -> anyhow::Result<Exit> {
     if let Some(key) = &options.differences {
         differences::check(&chosen.study, key)?;
     }
+    goal(options)?;
     prepare(options)?;
     if let Some(path) = &options.capture {
         chosen.inputs.refuse("--capture", path)?;
@@ -83,8 +84,7 @@ fn choose(
 fn prepare(options: &Predict) -> anyhow::Result<()> {
     let Some(folder) = &options.figure else { return Ok(()) };
     figure::check(&folder.join("figure.svg"))?;
-    fs::create_dir_all(folder)
-        .with_context(|| format!("cannot make the folder {}", folder.display()))
+    fs::create_dir_all(folder).map_err(|error| Failure::no_folder(folder, &error).into())
 }
 
 /// Makes every run that was not made before, and tells what all of them show.

@@ -3,6 +3,7 @@
 use crate::args::{ScenarioAction, Scenarios};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
+use crate::paragraph::wrapped;
 use crate::study;
 use bench::scenario;
 use bench::scenarios::{self, BuiltIn};
@@ -51,7 +52,7 @@ fn list(output: &Output) -> anyhow::Result<()> {
         let replications = scenario.replications;
         output.record(&Record::BuiltIn { name, title, points, replications })?;
         let of_points = if points == 1 { String::new() } else { format!(", {points} points") };
-        output.line(format_args!("{name:16} {title}{of_points}"))?;
+        output.line(wrapped(&format!("{name:18} "), &format!("{title}{of_points}")))?;
     }
     Ok(())
 }

@@ -60,7 +60,11 @@ pub(super) fn are_there(point: &PointReport) -> bool {
 
 /// Whether each type of message makes its deadline, and how sure that is: of a group its worst flow.
 pub(super) fn table(point: &PointReport, confidence: f64) -> Table {
-    let chance = format!("probability ({})", level(confidence));
+    // Of one run there is no interval, and so no level.
+    let chance = match point.deterministic {
+        true => "probability".to_owned(),
+        false => format!("probability ({})", level(confidence)),
+    };
     let mut table = Table::new([
         ("flow", Align::Left),
         ("deadline", Align::Right),

@@ -7,6 +7,7 @@ use super::tables::{self, Busiest, BusiestHosts, SlowestHosts};
 use super::{End, Finding, Head, Interval, Named, Record, Total};
 use crate::calendar;
 use crate::output::{Output, printable};
+use crate::paragraph::wrapped;
 use crate::quantity::{counted, significant, span, trimmed};
 use bench::scenario::Span;
 use core::time::Duration;
@@ -134,7 +135,8 @@ impl Lines {
         let none = if self.has_tpdus || end.frames == 0 { "" } else { ", none with a TPDU" };
         let frames = counted(end.frames, "frame");
         let last = self.last(end).unwrap_or_default();
-        lines.push(format!("\n{frames}{none}{last}{left_out}{dropped}"));
+        let said = format!("{frames}{none}{last}{left_out}{dropped}");
+        lines.push(format!("\n{}", wrapped("", &said)));
         let error = end.error.iter().map(|error| error.lines().next().unwrap_or_default());
         lines.extend(error.map(|error| format!("not complete: {error}")));
         lines
@@ -156,15 +158,17 @@ impl Lines {
 fn row(interval: &Interval) -> String {
     let Interval { measures, metrics, .. } = interval;
     let utilisation = metrics.get("U_C").flatten();
-    let utilisation = utilisation
-        .map_or_else(|| "n/a".to_owned(), |share| format!("{} %", significant(share * 100.0, 3)));
+    let utilisation = utilisation.map_or_else(|| "n/a".to_owned(), |share| percent(share * 100.0));
     let mut start = calendar::time_of_day(Instant::from_nanos(interval.start_ns));
     start.truncate("00:00:00.000000".len());
     let more = if interval.complete { "" } else { "+" };
     let index = format!("{}{more}", interval.index.unwrap_or(0));
     let count = |name| shown(measures, name);
+    // After years of silence a number is long: the next columns give it room.
+    let more = index.len().saturating_sub(4);
+    let (few, many) = (7_usize.saturating_sub(more), 10 - more.saturating_sub(7).min(10));
     format!(
-        "{index:>4} {start:<15} {:>7} {:>10} {:>7} {:>7} {:>6} {:>7} {utilisation:>7}",
+        "{index:>4} {start:<15} {:>few$} {:>many$} {:>7} {:>7} {:>6} {:>7} {utilisation:>7}",
         count("lpdus"),
         count("lpdu_octets"),
         count("tpdus"),
@@ -172,6 +176,15 @@ fn row(interval: &Interval) -> String {
         count("dt_retransmissions"),
         count("ak_tpdus"),
     )
+}
+
+/// A percentage in at most nine characters.
+fn percent(value: f64) -> String {
+    match value {
+        _ if value >= 0.001 || value <= 0.0 => format!("{} %", significant(value, 3)),
+        _ if value >= 0.000_01 => format!("{value:.5} %"),
+        _ => "< 1e-5 %".to_owned(),
+    }
 }
 
 /// A value, or n/a where it is not reported.

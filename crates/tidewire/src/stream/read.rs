@@ -28,7 +28,9 @@ pub(crate) enum Unreadable {
 impl fmt::Display for Unreadable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Foreign(why) => write!(f, "not a stream of measures ({SCHEMA}): {why}"),
+            Self::Foreign(why) => {
+                write!(f, "not a stream of measures ({SCHEMA}), which tidewire meter writes: {why}")
+            }
             Self::NoRecord(line, why) => write!(f, "line {line} of the stream: {why}"),
             Self::CutLine(line) => write!(f, "line {line} of the stream has no end: cut short"),
             Self::CutShort => f.write_str("the stream ends without its end record: cut short"),
@@ -143,7 +145,10 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said() {
         check("", "it is empty");
-        check("#!/bin/sh\n", "not a stream of measures (tidewire.measures/2): expected value");
+        check(
+            "#!/bin/sh\n",
+            "not a stream of measures (tidewire.measures/2), which tidewire meter writes: expected value",
+        );
         check(END, "its first record is not of the type \"stream\"");
         check(&HEAD.replace("measures/1", "measures/3"), "it is \"tidewire.measures/3\"");
         check(&format!("{HEAD}\n"), "cut short");

@@ -177,7 +177,7 @@ fn a_table_that_cannot_be_written_is_named() {
     fs::write(folder.path().join("taken"), "").unwrap();
     let output = run_in(folder.path(), &["watch", "-r", CELL, "--csv", "taken"]);
     check_code(&output, 1);
-    assert!(stderr(&output).contains("cannot write taken"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("taken is a file, not a folder"), "{}", stderr(&output));
 }
 
 #[test]

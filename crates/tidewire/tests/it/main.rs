@@ -17,6 +17,7 @@ mod doctor;
 mod documents;
 mod export;
 mod findings;
+mod first_use;
 mod headers_only;
 mod help;
 mod hostile;

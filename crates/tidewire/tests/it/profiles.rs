@@ -48,7 +48,10 @@ fn refused(folder: &Path) -> String {
 fn every_built_in_profile_is_listed_and_shown() {
     let list = stdout(&run(&["profiles", "list"]));
     for built_in in bench::profile::ALL {
-        let line = list.lines().find(|line| line.trim_start().starts_with(built_in.name)).unwrap();
+        let rows = list.split(&format!("\n  {}\n", built_in.name)).nth(1).unwrap();
+        let row: Vec<&str> = rows.lines().take_while(|line| line.starts_with("    ")).collect();
+        let line =
+            row.iter().flat_map(|line| line.split_whitespace()).collect::<Vec<_>>().join(" ");
         let shown = run(&["profiles", "show", built_in.name]);
         check_code(&shown, 0);
         let profile = bench::profile::built_in(built_in.name).unwrap();

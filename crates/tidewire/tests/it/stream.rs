@@ -374,7 +374,7 @@ fn what_a_capture_says_was_lost_is_told_wherever_it_is_metered() {
     assert_eq!((first.get("collection"), &second["collection"]), (None, &expected));
     let lines = stdout(&fed(&["watch", "-r", "-"], octets));
     // Two intervals of 10 s, from the first frame on.
-    let last = "3 frames, the last after 12.0 s of 20.0 s, 2 dropped by the kernel, 4 dropped by \
+    let last = "3 frames, the last after 12.0 s of 20.0 s, 2 dropped by the kernel, 4 dropped by\n\
                 the interface, the ring full 1 times";
     assert!(lines.contains(last), "{lines}");
 }

@@ -134,6 +134,9 @@ pub(crate) fn run(options: &Capture, output: &Output) -> anyhow::Result<Exit> {
     interrupt::install()?;
     let inputs = Inputs::of(&options.source.read);
     inputs.refuse("--write", &options.write)?;
+    if !is_standard {
+        Captures::of(&options.source).refuse_unreadable()?;
+    }
     let target = Target { inputs, placing: Placing::of_source(options.source.interface.is_some()) };
     let store = Store::begin(&options.write, rotation, target)
         .map_err(|error| cannot_write(&options.write, &error))?;

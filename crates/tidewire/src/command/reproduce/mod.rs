@@ -10,6 +10,7 @@ mod traffic;
 use crate::args::reproduce::{Format, Moved, Reproduce};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
+use crate::paragraph::wrapped;
 use crate::steps::bar as bar_of;
 use bench::reproduce::summary::summarise;
 use bench::reproduce::{
@@ -172,7 +173,7 @@ fn format(arguments: &Reproduce, output: &Output) -> Result<Format, Failure> {
 fn list(output: &Output) -> io::Result<()> {
     for Paper { name, title, .. } in PAPERS {
         output.record(&json!({ "type": "paper", "paper": name, "title": title }))?;
-        output.line(format_args!("{name:16} {title}"))?;
+        output.line(wrapped(&format!("{name:16} "), title))?;
     }
     Ok(())
 }

@@ -53,6 +53,26 @@ impl<'a> Captures<'a> {
         let paths = self.paths.iter().enumerate();
         paths.map(move |(nth, path)| (path.as_path(), self.follow && nth == last))
     }
+
+    /// Refuses captures none of which can be read, before an older output file is replaced. A pipe is not
+    /// tried, nor is a file that may grow.
+    ///
+    /// # Errors
+    /// The fault of the first capture.
+    pub(in crate::command) fn refuse_unreadable(self) -> Result<(), Failure> {
+        let quiet = Output { json: false, quiet: true };
+        let mut first = None;
+        for (path, is_growing) in self.each() {
+            if is_growing || is_stream(path) && !path.is_dir() {
+                return Ok(());
+            }
+            match open_as(path, false, &quiet) {
+                Ok(_) => return Ok(()),
+                Err(failure) => first = first.or(Some(failure)),
+            }
+        }
+        first.map_or(Ok(()), Err)
+    }
 }
 
 /// Gives the meter every frame of the captures. What is wrong with one does not keep the next from being

@@ -59,6 +59,9 @@ pub(crate) fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
     let mut measuring = Measuring::of(&watch.measuring)?;
     interrupt::install()?;
     let target = target(watch)?;
+    if watch.export.writes_files() {
+        captures(watch).refuse_unreadable()?;
+    }
     let beside = Beside {
         exporter: exporter(watch, &measuring.settings, output)?,
         export: Export::new(&watch.export, &measuring.settings, target.clone(), output)?,

@@ -123,7 +123,7 @@ impl Export {
         bounds_octets: [u64; 9],
         sheet: fn(File) -> Box<dyn Sheet>,
     ) -> Result<(), Failure> {
-        fs::create_dir_all(folder).map_err(|error| Failure::cannot_write(folder, &error))?;
+        fs::create_dir_all(folder).map_err(|error| Failure::no_folder(folder, &error))?;
         for (table, layout) in layouts(bounds_octets) {
             let path = folder.join(format!("{prefix}{}.{suffix}", layout.name));
             self.files.inputs.refuse("a table", &path)?;

@@ -177,6 +177,9 @@ impl Subject {
         let number = || text.parse::<f64>().ok().filter(|it| it.is_finite() && *it >= 0.0);
         let share = || text.parse::<Share>().ok().map(Share::fraction).or_else(number);
         let (limit, example) = match self {
+            Self::Count(_) if text.parse::<Span>().is_ok() => {
+                (None, "a count is a number; times end in _max, _p50 or _p99, as in response_max")
+            }
             Self::Count(_) => (text.parse::<u64>().ok().map(|it| it as f64), "a count is a number"),
             Self::Time(_) => (
                 text.parse::<Span>().ok().map(|Span(span)| nanos(span) as f64),
@@ -205,6 +208,12 @@ fn measure(name: &str, values: &Values) -> Result<Subject, NotARequirement> {
         return Ok(Subject::Count(name.to_owned()));
     }
     let metrics = METRICS.iter().map(|metric| metric.symbol);
+    let begun = format!("{bare}_");
+    let times: Vec<&str> = spans.clone().filter(|known| known.starts_with(&begun)).collect();
+    if !times.is_empty() {
+        let message = format!("nothing is called `{name}` there");
+        return Err(wrong(message, format!("there are {}", times.join(", "))));
+    }
     let help = match meant(name, names().chain(spans).chain(metrics)) {
         Some(known) => format!("did you mean `{known}`?"),
         None => "help requirements says what there is".to_owned(),
@@ -289,6 +298,11 @@ mod tests {
         );
         check("R_RD < 5 ms", "`5 ms` is no limit; a share is written 1e-3 or \"0.1 %\"");
         check("dt_tpdus < 1 %", "`1 %` is no limit; a count is a number");
+        let times = "a count is a number; times end in _max, _p50 or _p99, as in response_max";
+        check("responses(host) < 20 ms", &format!("`20 ms` is no limit; {times}"));
+        let times =
+            "there are response_total, response_max, response_min, response_p50, response_p99";
+        check("response(host) < 20 ms", &format!("nothing is called `response` there; {times}"));
         check("R_RD == 0", "only a count can be exactly so much; write < or >");
         let help =
             "of a host or a connection there are E_T, R_OM, R_OA, R_RD, R_RA, S_D and measures";
