@@ -114,8 +114,6 @@ impl Lines {
     /// Tells who took part, what was odd, and how it ended.
     fn end(&mut self, end: &End) -> Vec<String> {
         let mut lines = Vec::new();
-        lines.extend(tables::findings(&self.findings).map(|text| format!("\n{text}")));
-        lines.extend(self.slowest.table().map(|table| format!("\n{table}")));
         if !self.hosts.is_empty() {
             lines.push(format!("\n{}", self.hosts.table()));
             lines.push(format!("\n{}", self.busiest.table()));
@@ -137,6 +135,9 @@ impl Lines {
         let last = self.last(end).unwrap_or_default();
         let said = format!("{frames}{none}{last}{left_out}{dropped}");
         lines.push(format!("\n{}", wrapped("", &said)));
+        // Last, where they are on the screen: which device is slow, and what is wrong.
+        lines.extend(self.slowest.table().map(|table| format!("\n{table}")));
+        lines.extend(tables::findings(&self.findings).map(|text| format!("\n{text}")));
         let error = end.error.iter().map(|error| error.lines().next().unwrap_or_default());
         lines.extend(error.map(|error| format!("not complete: {error}")));
         lines

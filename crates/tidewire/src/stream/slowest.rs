@@ -7,7 +7,7 @@ use super::Named;
 use meter::measure::Summary;
 
 /// Replies from which a 99th percentile counts in the order.
-const ENOUGH: u64 = 20;
+pub(crate) const ENOUGH: u64 = 20;
 
 /// Slowness of replies; the greater is the slower.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]

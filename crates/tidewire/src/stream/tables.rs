@@ -1,10 +1,12 @@
 //! Totals, hosts and connections of a stream as tables of 80 columns.
 
 use super::lines::shown;
+use super::slowest::ENOUGH;
 use super::{Connection, Finding, Host, Named, Replies, Slowness, sum};
 use crate::quantity::{self, significant};
 use crate::table::{Align, Table};
 use core::cmp::Reverse;
+use core::fmt::Write as _;
 use meter::measure::{Delays, Measures};
 use meter::metric::METRICS;
 use wire::tp::Kind;
@@ -247,11 +249,16 @@ impl SlowestHosts {
                 replies.ambiguous.to_string(),
             ]);
         }
-        match self.all - self.kept.len() as u64 {
-            _ if self.kept.is_empty() => None,
-            0 => Some(table.to_string()),
-            more => Some(format!("{table}\n  and {more} more hosts")),
+        let more = self.all - self.kept.len() as u64;
+        let has_few = self.kept.iter().any(|(slowness, ..)| !slowness.has_enough());
+        let mut text = table.to_string();
+        if more > 0 {
+            let _ = write!(text, "\n  and {more} more hosts");
         }
+        if has_few {
+            let _ = write!(text, "\n  hosts with fewer than {ENOUGH} replies come last");
+        }
+        (!self.kept.is_empty()).then_some(text)
     }
 }
 
@@ -450,6 +457,26 @@ mod tests {
         let values = Measures::default().values();
         let is_known = |name: &&str| values.iter().any(|(known, _)| known == name);
         assert!(NOTABLE.iter().all(is_known));
+    }
+
+    #[test]
+    fn hosts_with_too_few_replies_to_rank_are_explained() {
+        let table = |counts: &[u64]| {
+            let mut slowest = SlowestHosts::new();
+            for (place, count) in counts.iter().enumerate() {
+                let sent = [("responses", *count), ("response_p99_ns", 5), ("response_max_ns", 9)];
+                slowest.add(&Host {
+                    host: Some(format!("10.0.0.{place}")),
+                    sent: Named(sent.map(|(name, value)| (name.into(), value)).to_vec()),
+                    received: Named(Vec::new()),
+                    metrics: Named(Vec::new()),
+                });
+            }
+            slowest.table().unwrap()
+        };
+        let note = "hosts with fewer than 20 replies come last";
+        assert!(!table(&[20, 30]).contains(note));
+        assert!(table(&[20, 19]).ends_with(note));
     }
 
     #[test]

@@ -78,6 +78,13 @@ fn the_slowest_device_comes_first_in_records_and_lines() {
     let table = lines.lines().skip_while(|line| !line.contains("slowest replies"));
     let first = table.skip(1).map(|line| line.split_whitespace().next().unwrap()).next();
     assert_eq!(first, Some("10.0.0.3"));
+
+    // On a terminal the last lines are those that are seen.
+    let lines = String::from_utf8(run(&["watch", "-r", &path]).stdout).unwrap();
+    let place = |text: &str| lines.find(text).unwrap_or_else(|| panic!("no {text:?}: {lines}"));
+    let places = ["\n  connection ", "100 frames", "slowest replies", "10.0.0.3 replies slowest"];
+    assert!(places.map(place).is_sorted(), "{lines}");
+    assert!(!lines.contains("fewer than 20"), "{lines}");
 }
 
 #[test]

@@ -30,7 +30,7 @@ pub enum Values {
 impl FromStr for Setting {
     type Err = String;
 
-    /// Reads `key=a,b,c`, or a range with both ends: `key=4..64..4`, whose step is 1 if not given.
+    /// Reads `key=a,b,c`, or a range with both ends: `key=4..64..4`. The step of whole numbers is 1 if not given.
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || "expected a key and its values, as in \"flow.*.size=64 B,256 B\"".to_owned();
         let (path, values) = text.split_once('=').ok_or_else(wrong)?;
@@ -43,11 +43,18 @@ impl FromStr for Setting {
             // Braces hold the numbers of a group.
             _ if values.contains('{') => Values::List(vec![values.to_owned()]),
             [_] => Values::List(values.split(',').map(|value| value.trim().to_owned()).collect()),
-            [from, to] => Values::Range { from: from.into(), to: to.into(), step: "1".to_owned() },
+            // A whole number has the step 1; what has a unit, or is a fraction, has none by itself.
+            [from, to] if [from, to].iter().all(|end| end.parse::<i64>().is_ok()) => {
+                Values::Range { from: from.into(), to: to.into(), step: "1".to_owned() }
+            }
             [from, to, step] => {
                 Values::Range { from: from.into(), to: to.into(), step: step.into() }
             }
-            _ => return Err(wrong()),
+            _ => {
+                let range =
+                    "expected a range FROM..TO..STEP, as in \"4..64..4\" or \"0 %..80 %..20 %\"";
+                return Err(range.to_owned());
+            }
         };
         Ok(Self { path, values })
     }
@@ -76,8 +83,12 @@ mod tests {
         check("stations.ied.count=4..64", Some(("stations.ied.count", range("4", "64", "1"))));
         check("a=0 %..70 %..5 %", Some(("a", range("0 %", "70 %", "5 %"))));
         check("station[0].name=a-{1..4}", Some(("station[0].name", list(&["a-{1..4}"]))));
-        for text in ["", "seed", "=1", "seed=", "a=1..2..3..4"] {
+        for text in ["", "seed", "=1", "seed="] {
             check(text, None);
+        }
+        for text in ["a=1..2..3..4", "a=12..24/4", "a=0 %..80 %", "a=0.5..1.5"] {
+            let error = text.parse::<Setting>().unwrap_err();
+            assert!(error.contains("FROM..TO..STEP"), "{text}: {error}");
         }
     }
 }
