@@ -13,6 +13,7 @@ mod media;
 mod members;
 mod messages;
 mod priorities;
+mod profile_entry;
 mod report;
 mod response;
 mod runs;

@@ -1,15 +1,37 @@
-//! The corpus of the fuzzer of scenarios, and scenarios with their pieces exchanged.
+//! The corpora of the fuzzers of scenarios and of profiles, and texts of both with their pieces exchanged.
 
 use crate::QUIET;
 use crate::entry::scenario;
-use bench::profile::{ALL, Layer, parse};
-use bench::scenario::{MediumKind, load};
-use sim::host::NoBuffer;
+use crate::profile_entry::profile;
+use bench::profile::ALL;
+use bench::scenario::load;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-fn folder() -> PathBuf {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/scenario")).to_owned()
+/// The corpus of a fuzzer.
+fn folder(target: &str) -> PathBuf {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus")).join(target)
+}
+
+/// Compares a corpus with its seeds, and lets `entry` read every file of it; how many it accepted.
+fn accepted(
+    target: &str,
+    seeds: impl IntoIterator<Item = (String, Vec<u8>)>,
+    entry: fn(&[u8]) -> bool,
+) -> usize {
+    let folder = folder(target);
+    for (name, octets) in seeds {
+        let path = folder.join(name);
+        if std::env::var_os("BLESS").is_some() {
+            fs::create_dir_all(&folder).unwrap();
+            fs::write(&path, &octets).unwrap();
+        }
+        let found = fs::read(&path).unwrap_or_default();
+        assert_eq!(found, octets, "{} is not what this test makes", path.display());
+    }
+    let files = fs::read_dir(folder).unwrap();
+    let read = files.map(|file| entry(&fs::read(file.unwrap().path()).unwrap()));
+    read.filter(|is_accepted| *is_accepted).count()
 }
 
 /// A scenario for each medium, small enough for a fuzzer, and some with settings from outside.
@@ -43,20 +65,13 @@ fn seeds() -> Vec<(String, Vec<u8>)> {
 }
 
 #[test]
-fn the_corpus_begins_with_the_seeds_and_every_file_of_it_keeps_its_claims() {
-    for (name, octets) in seeds() {
-        let path = folder().join(name);
-        if std::env::var_os("BLESS").is_some() {
-            fs::create_dir_all(folder()).unwrap();
-            fs::write(&path, &octets).unwrap();
-        }
-        let found = fs::read(&path).unwrap_or_default();
-        assert_eq!(found, octets, "{} is not what this test makes", path.display());
-    }
-    let files = fs::read_dir(folder()).unwrap();
-    let read = files.map(|file| scenario(&fs::read(file.unwrap().path()).unwrap()));
-    let accepted = read.filter(|is_accepted| *is_accepted).count();
-    assert!(accepted >= 5, "only {accepted} of the corpus are scenarios");
+fn the_corpora_begin_with_the_seeds_and_every_file_of_them_keeps_its_claims() {
+    let scenarios = accepted("scenario", seeds(), scenario);
+    assert!(scenarios >= 5, "only {scenarios} of the corpus are scenarios");
+    let built_in = ALL.iter().map(|it| (it.name.to_owned(), it.text.as_bytes().to_vec()));
+    let refused = [("no-toml".to_owned(), b"version = [1\n".to_vec())];
+    let profiles = accepted("profile", built_in.chain(refused), profile);
+    assert!(profiles >= ALL.len(), "only {profiles} of the corpus are profiles");
 }
 
 /// SplitMix64.
@@ -114,17 +129,7 @@ fn profiles_with_pieces_exchanged_are_refused_or_make_a_machine() {
     let values = ["0", "-1", "1e308", "0.001", "nan", "\"cpu\"", "true", "[]", "{}", "\"\""];
     let mut accepted = 0;
     for _ in 0..2_000 {
-        let text = chance.exchanged(&texts, &values);
-        match parse("some", &text) {
-            Ok(profile) => {
-                accepted += 1;
-                for (_, reading) in profile.readings() {
-                    let host = reading.host(Layer::Llc, MediumKind::TokenBus, NoBuffer::Lost);
-                    assert_eq!(host.check(), Ok(()), "{text}");
-                }
-            }
-            Err(error) => assert!(error.to_string().contains("some.toml:"), "{text}"),
-        }
+        accepted += u32::from(profile(chance.exchanged(&texts, &values).as_bytes()));
     }
     assert!(accepted > 50, "only {accepted} of 2,000 are profiles");
     println!("seen: {accepted} of 2,000 profiles with pieces exchanged are profiles still");

@@ -65,8 +65,11 @@ fn heading(point: &PointReport, place: usize, report: &Report) -> String {
         n => format!("n = {n} run{plural}"),
     };
     match of {
-        1 => format!("{}, {runs}", settings(&point.settings)),
-        _ => format!("point {number} of {of}: {}, {runs}", settings(&point.settings)),
+        1 => wrapped("", &format!("{}, {runs}", settings(&point.settings))),
+        _ => {
+            let place = format!("point {number} of {of}: ");
+            wrapped(&place, &format!("{}, {runs}", settings(&point.settings)))
+        }
     }
 }
 

@@ -240,7 +240,7 @@ fn a_table_ends_with_its_last_whole_line_where_the_disk_is_full() {
     assert!(unmounted.success());
     check_code(&output, 1);
     let told = stdout(&output);
-    assert!(told.ends_with("\n595 frames\n"), "{told}");
+    assert!(told.contains("\n595 frames\n"), "{told}");
     let table = table.unwrap();
     assert!(table.ends_with("\r\n") && table.len() > 32 * 1_024, "{} octets", table.len());
     let mut fields = table.lines().map(|line| line.split(',').count());
