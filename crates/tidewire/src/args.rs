@@ -175,7 +175,7 @@ pub(crate) struct Measure {
     /// An experiment with a name of its own. (A scenario file of that name is written `./NAME`.)
     #[command(subcommand)]
     pub(crate) experiment: Option<MeasureExperiment>,
-    /// A scenario file, or the name of a built-in one. Without --to it runs on the in-process LAN.
+    /// A scenario file, - for standard input, or the name of a built-in one. Without --to it runs on the in-process LAN.
     pub(crate) scenario: Option<String>,
     /// The station address of a `serve` to measure against.
     #[arg(long, value_name = "MAC")]

@@ -12,7 +12,7 @@ use bench::scenarios;
 use serde::Serialize;
 use serde_json::Value;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A scenario to be run.
 pub(crate) struct Chosen {
@@ -67,7 +67,8 @@ pub(crate) fn choose_with(
     settings: &[Setting],
     output: &Output,
 ) -> anyhow::Result<Chosen> {
-    let path = Path::new(which);
+    let is_input = which == "-";
+    let path = Path::new(if is_input { "/dev/stdin" } else { which });
     let (name, file, text, files) = match scenarios::get(which) {
         Some(built_in) if !path.is_file() => {
             (built_in.name.to_owned(), built_in.file(), built_in.text.to_owned(), Files::None)
@@ -76,7 +77,9 @@ pub(crate) fn choose_with(
             let text = interrupt::read_to_string(path).map_err(|error| missing(which, &error))?;
             let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-            (stem, which.to_owned(), text, Files::In(folder))
+            let file = if is_input { "standard input" } else { which };
+            let folder = if is_input { PathBuf::new() } else { folder };
+            (stem, file.to_owned(), text, Files::In(folder))
         }
     };
     let files = if let Purpose::Resume(copies) = purpose { copies } else { &files };

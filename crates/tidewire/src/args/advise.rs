@@ -11,7 +11,7 @@ use std::path::PathBuf;
     after_help = "Examples:\n  tidewire advise bulk                              what a built-in scenario should be set to\n  tidewire advise my.toml --write advised.toml      and the scenario with that filled in\n  tidewire advise my.toml --live --time \"2 min\"      from runs in real time\n\n`tidewire help advise` says what is tried and how it is decided."
 )]
 pub(crate) struct Advise {
-    /// A scenario file, or the name of a built-in one.
+    /// A scenario file, - for standard input, or the name of a built-in one.
     pub(crate) scenario: String,
     /// What to make good; what the scenario is about without it: deadlines, else bulk transfers, else
     /// delay.

@@ -18,7 +18,7 @@ pub(crate) struct Predict {
     /// An experiment with a name of its own. (A scenario file of that name is written `./NAME`.)
     #[command(subcommand)]
     pub(crate) experiment: Option<PredictExperiment>,
-    /// A scenario file, or the name of a built-in one.
+    /// A scenario file, - for standard input, or the name of a built-in one.
     #[arg(required_unless_present = "resume")]
     pub(crate) scenario: Option<String>,
     #[command(flatten)]

@@ -120,7 +120,7 @@ pub(crate) fn write(figure: &Figure, path: &Path) -> Result<(), Failure> {
 /// Writes a matrix as SVG, and its numbers as CSV next to it.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub(crate) fn write_matrix(matrix: &Matrix, path: &Path) -> Result<(), Failure> {
     let drawn = svg::draw_sheet(&matrix::sheet(matrix));
     save(path, &drawn, &table::of_lines(&matrix::table(matrix)))
@@ -129,7 +129,7 @@ pub(crate) fn write_matrix(matrix: &Matrix, path: &Path) -> Result<(), Failure> 
 /// Writes a time diagram as SVG, and its times as CSV next to it.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub(crate) fn write_time_diagram(diagram: &TimeDiagram, path: &Path) -> Result<(), Failure> {
     let drawn = svg::draw_sheet(&timing::sheet(diagram));
     save(path, &drawn, &table::of_lines(&timing::table(diagram)))

@@ -2,7 +2,7 @@
 
 use crate::export::CELL;
 use crate::watch::{capture as pcap, data};
-use crate::{check_code, run, run_in, stderr, stdout};
+use crate::{check_code, command, run, run_in, stderr, stdout};
 use std::fs;
 
 /// Asserts that no line is wider than a terminal.
@@ -120,4 +120,24 @@ fn a_file_in_place_of_a_folder_is_named_so() {
 fn a_scenario_file_that_is_missing_can_be_made() {
     let fix = "fix: tidewire scenarios copy status-short mine.toml makes one";
     check_error(&["predict", "mine.toml"], 1, fix);
+}
+
+#[test]
+fn a_scenario_comes_from_standard_input() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = String::from_utf8(run(&["scenarios", "show", "status-short"]).stdout).unwrap();
+    let path = folder.path().join("mine.toml");
+    std::fs::write(&path, &text).unwrap();
+    let predicted = |scenario: &str| {
+        let mut predict = command(&["predict", scenario, "--no-save", "-n", "2"]);
+        let output = predict.stdin(std::fs::File::open(&path).unwrap()).output().unwrap();
+        check_code(&output, 0);
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert_eq!(predicted("-"), predicted(&path.display().to_string()));
+    std::fs::write(&path, text.replace("version = 1", "version = 0")).unwrap();
+    let mut predict = command(&["predict", "-", "--no-save"]);
+    let output = predict.stdin(std::fs::File::open(&path).unwrap()).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("standard input:"), "{said}");
 }
