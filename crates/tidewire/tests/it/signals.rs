@@ -118,19 +118,18 @@ fn a_limit_of_file_sizes_is_an_error_and_not_the_end_of_the_process() {
 fn a_run_of_a_thousand_million_messages_a_second_ends_at_an_interrupt() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("fast.toml");
-    let text = r#"version = 1
+    let mut text = r#"version = 1
 title = "fast"
 stop = { after = "1 s" }
 medium = { kind = "ideal", rate = "10 Mbit/s", delay = "5 us" }
 stations = { count = 2, prefix = "s" }
-[[flow]]
-name = "status"
-from = "s-1"
-to = "s-2"
-service = "datagram"
-pattern = { kind = "cyclic", period = "1 ns" }
-size = "20 B"
-"#;
+"#
+    .to_owned();
+    for n in 0..4 {
+        let flow = "from = \"s-1\"\nto = \"s-2\"\nservice = \"datagram\"\nsize = \"20 B\"";
+        let pattern = "pattern = { kind = \"cyclic\", period = \"1 ns\" }";
+        text += &format!("[[flow]]\nname = \"status-{n}\"\n{flow}\n{pattern}\n");
+    }
     std::fs::write(&path, text).unwrap();
     let mut of = command(&["predict", &path.display().to_string(), "--no-save", "--json"]);
     let mut child = of.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -142,6 +141,12 @@ size = "20 B"
     };
     while !hears(&std::fs::read_to_string(&thread).unwrap()) {
         std::thread::yield_now();
+    }
+    // One that does not hear it before the next 50 ms of simulated time takes minutes of processor time.
+    let limit = ["--pid", &child.id().to_string(), "--cpu=30"];
+    let is_limited = program("prlimit").args(limit).status().is_ok_and(|status| status.success());
+    if !is_limited {
+        println!("without prlimit a run that hears no interrupt takes minutes");
     }
     interrupt(child.id());
     assert_eq!(child.wait().unwrap().code(), Some(130));
