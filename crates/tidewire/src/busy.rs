@@ -69,8 +69,30 @@ impl Host {
         format!("wakes from {SLEEPS} sleeps were at most {late} late")
     }
 
-    /// What may spoil a measurement of these scenarios.
-    pub(crate) fn warnings(&self, study: &Study) -> Vec<String> {
+    /// What may spoil a measurement that has no deadlines.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        let mut warnings = self.of_load();
+        if self.is_late() {
+            warnings.push(self.wake());
+        }
+        warnings
+    }
+
+    /// What may spoil a measurement of these scenarios, by their shortest deadline.
+    pub(crate) fn warnings_for(&self, study: &Study) -> Vec<String> {
+        let mut warnings = self.of_load();
+        let shortest = study.points.iter().flat_map(|point| deadlines(&point.scenario)).min();
+        if let Some((deadline, flow)) = shortest
+            && self.latest_wake.as_secs_f64() > deadline.as_secs_f64() * NOTICED
+        {
+            let deadline = quantity::span(nanos(deadline));
+            warnings.push(format!("{}; {flow} has a deadline of {deadline}", self.wake()));
+        }
+        warnings
+    }
+
+    /// Other programs, and frequencies that change.
+    fn of_load(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         if let Some((load, true)) = self.load() {
             warnings.push(format!("this host is busy ({load}): delays include waiting for others"));
@@ -79,13 +101,6 @@ impl Host {
             warnings.push(
                 "delays vary with the frequency of the processor: tidewire doctor".to_owned(),
             );
-        }
-        let shortest = study.points.iter().flat_map(|point| deadlines(&point.scenario)).min();
-        if let Some((deadline, flow)) = shortest
-            && self.latest_wake.as_secs_f64() > deadline.as_secs_f64() * NOTICED
-        {
-            let deadline = quantity::span(nanos(deadline));
-            warnings.push(format!("{}; {flow} has a deadline of {deadline}", self.wake()));
         }
         warnings
     }
@@ -121,7 +136,7 @@ mod tests {
     fn check(load: f64, late_micros: u64, deadline: &str, expected: &[&str]) {
         let latest_wake = Duration::from_micros(late_micros);
         let host = Host { load: Some(load), processors: 2, latest_wake };
-        let mut found = host.warnings(&study(deadline));
+        let mut found = host.warnings_for(&study(deadline));
         // Whether this machine sets its frequency is not for the test to say.
         found.retain(|warning| !warning.contains("frequency"));
         assert_eq!(found, expected);
@@ -136,6 +151,16 @@ mod tests {
         let late = "wakes from 50 sleeps were at most 400 us late; trip has a deadline of 3.00 ms";
         check(0.3, 400, "3 ms", &[late]);
         check(0.3, 400, "10 ms", &[]);
+    }
+
+    #[test]
+    fn without_deadlines_a_wake_of_more_than_a_millisecond_is_late() {
+        let late = |micros| {
+            let latest_wake = Duration::from_micros(micros);
+            let host = Host { load: Some(0.1), processors: 2, latest_wake };
+            host.warnings().iter().any(|warning| warning.contains("late"))
+        };
+        assert_eq!([1_000, 1_001].map(late), [false, true]);
     }
 
     #[test]

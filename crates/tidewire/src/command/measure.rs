@@ -159,7 +159,7 @@ fn carry_out(
     output: &Output,
 ) -> anyhow::Result<Exit> {
     let host = Host::look();
-    for warning in host.warnings(&chosen.study) {
+    for warning in host.warnings_for(&chosen.study) {
         output.remark(format_args!("warning: {warning}"));
     }
     let mut recording = Recording::begin(chosen, &measure.run, host.facts(), output)?;

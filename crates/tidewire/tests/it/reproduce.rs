@@ -222,6 +222,8 @@ fn experiments_are_measured_in_rounds_within_this_process() {
     let of_type = |name| lines.iter().filter(move |line| line["type"] == name);
     let paper = of_type("paper").next().unwrap();
     assert_eq!(paper["rounds"], 5);
+    let wake = paper["host"]["latest_wake_ns"].as_str().unwrap();
+    assert!(wake.parse::<u64>().unwrap() > 0, "{paper}");
     assert!((paper["interval_coverage"].as_f64().unwrap() - 0.9375).abs() < 1e-9, "{paper}");
     let trials = of_type("trial").count();
     for trial in of_type("trial") {

@@ -8,6 +8,7 @@ mod tell;
 pub(super) use predicted::predict;
 
 use crate::args::layers::{Extent, MeasureLayers};
+use crate::busy::Host;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::{figure, interrupt, way};
@@ -42,6 +43,9 @@ pub(crate) fn measure(options: &MeasureLayers, output: &Output) -> anyhow::Resul
     let stop = interrupt::install()?;
     let mut pair = Pair::open(&over(options)?, options.max_frames).map_err(explain)?;
     announce(&pair, &plan, options.max_frames, output);
+    for warning in Host::look().warnings() {
+        output.remark(format_args!("warning: {warning}"));
+    }
     let bar = if output.draws_progress() { bar(plan.rounds) } else { ProgressBar::hidden() };
     let measured = live::measure(&mut pair, &plan, stop, &mut || bar.inc(1));
     bar.finish_and_clear();

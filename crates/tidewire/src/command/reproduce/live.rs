@@ -4,6 +4,7 @@ use super::super::measure::peer;
 use super::figures::{self, Drawing, Origin};
 use super::lines::figure;
 use crate::args::reproduce::{Format, Reproduce};
+use crate::busy::Host;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::paragraph::wrapped;
@@ -45,6 +46,7 @@ struct Request<'a> {
     arguments: &'a Reproduce,
     paper: &'a Paper,
     plan: Plan,
+    host: Host,
 }
 
 /// Medium: a LAN within this process, or a port and the peer behind it.
@@ -69,6 +71,10 @@ pub(super) fn run(
         Some(peer) => Medium::Port(Box::new(way::open(&arguments.port, plan.seed)?), peer),
         None => Medium::Process,
     };
+    let host = Host::look();
+    for warning in host.warnings() {
+        output.remark(format_args!("warning: {warning}"));
+    }
     let mut rounds = Rounds::new(plan, curves::trials(&T1S));
     let result = measure(&mut rounds, &mut medium, stop, output);
     if let Medium::Port(way, _) = medium {
@@ -80,7 +86,7 @@ pub(super) fn run(
         output.record(&Line::End(End { complete: false, error }))?;
         return Ok(Exit::Interrupted);
     }
-    let request = Request { arguments, paper, plan };
+    let request = Request { arguments, paper, plan, host };
     let observed =
         format!("Medians of n = {} rounds; intervals {}.", plan.rounds, rounds.interval());
     let answer = |trial: &Trial| rounds.found(trial);
@@ -219,7 +225,7 @@ fn sentences(request: &Request<'_>, rounds: &Rounds) -> Vec<String> {
 
 /// Records of the conditions, of each trial with every reading, and of each round.
 fn record(request: &Request<'_>, rounds: &Rounds, output: &Output) -> io::Result<()> {
-    let Request { paper, plan, .. } = request;
+    let Request { paper, plan, host, .. } = request;
     let Plan { rounds: n, messages, volume_octets, seed } = plan;
     let median = stats::interval::median_rank(*n as usize, LEVEL);
     output.record(&json!({
@@ -227,7 +233,7 @@ fn record(request: &Request<'_>, rounds: &Rounds, output: &Output) -> io::Result
         "seed": seed.to_string(), "rounds": n, "messages": messages,
         "volume_octets": volume_octets, "shortest_trial_ns": nanos(rounds::SHORTEST),
         "interval_rank": median.map(|(rank, _)| rank),
-        "interval_coverage": median.map(|(_, coverage)| coverage),
+        "interval_coverage": median.map(|(_, coverage)| coverage), "host": host.facts(),
     }))?;
     for (place, trial) in rounds.trials.iter().enumerate() {
         let Trial { service, question, octets, t1, window, circuits, .. } = trial;
