@@ -228,3 +228,36 @@ fn an_interrupt_keeps_the_runs_that_were_made() {
     assert!(results.samples.first().is_some_and(|sample| sample.complete));
     assert_eq!(results.end.error.as_deref(), Some("interrupted"));
 }
+
+/// A flow at random has no bound, so that a deadline which it met in every run is not one that it always meets, though
+/// the other flow's is.
+#[test]
+fn a_limit_is_always_met_only_where_each_flow_has_a_bound() {
+    let folder = tempfile::tempdir().unwrap();
+    let flow = |name: &str, pattern: &str| {
+        format!(
+            "[[flow]]\nname = \"{name}\"\nfrom = \"s-1\"\nto = \"s-2\"\nservice = \"datagram\"\n\
+             size = \"100 B\"\ndeadline = \"20 ms\"\npattern = {pattern}\n"
+        )
+    };
+    let limit = |other: &str| {
+        let text = format!(
+            "version = 1\ntitle = \"t\"\nstop = {{ after = \"1 s\" }}\n\
+             medium = {{ kind = \"ideal\", rate = \"10 Mbit/s\" }}\n\
+             stations = {{ count = 2, prefix = \"s\" }}\n{}{}",
+            flow("bounded", "{ kind = \"cyclic\", period = \"20 ms\" }"),
+            flow("other", other)
+        );
+        fs::write(folder.path().join("two.toml"), text).unwrap();
+        let vary = ["predict", "two.toml", "--no-save", "--vary", "flow.bounded.size=100 B,200 B"];
+        let output = run_in(folder.path(), &vary);
+        check_code(&output, 0);
+        let told = stdout(&output);
+        told.lines().find(|line| line.starts_with("limit  ")).unwrap().to_owned()
+    };
+    let bounded = limit("{ kind = \"cyclic\", period = \"50 ms\" }");
+    assert!(bounded.contains("always met at 100 B, 200 B"), "{bounded}");
+    let at_random = limit("{ kind = \"poisson\", mean-interval = \"50 ms\" }");
+    assert!(at_random.contains("met in these runs at 100 B, 200 B"), "{at_random}");
+    assert!(!at_random.contains("always"), "{at_random}");
+}
