@@ -234,9 +234,11 @@ fn an_interrupt_keeps_the_runs_that_were_made() {
 #[test]
 fn a_limit_is_always_met_only_where_each_flow_has_a_bound() {
     let folder = tempfile::tempdir().unwrap();
-    let flow = |name: &str, pattern: &str| {
+    // Each at a station of its own: a flow at random leaves none at its own station bounded.
+    let flow = |name: &str, ends: [u8; 2], pattern: &str| {
+        let [from, to] = ends;
         format!(
-            "[[flow]]\nname = \"{name}\"\nfrom = \"s-1\"\nto = \"s-2\"\nservice = \"datagram\"\n\
+            "[[flow]]\nname = \"{name}\"\nfrom = \"s-{from}\"\nto = \"s-{to}\"\nservice = \"datagram\"\n\
              size = \"100 B\"\ndeadline = \"20 ms\"\npattern = {pattern}\n"
         )
     };
@@ -245,8 +247,8 @@ fn a_limit_is_always_met_only_where_each_flow_has_a_bound() {
             "version = 1\ntitle = \"t\"\nstop = {{ after = \"1 s\" }}\n\
              medium = {{ kind = \"ideal\", rate = \"10 Mbit/s\" }}\n\
              stations = {{ count = 2, prefix = \"s\" }}\n{}{}",
-            flow("bounded", "{ kind = \"cyclic\", period = \"20 ms\" }"),
-            flow("other", other)
+            flow("bounded", [1, 2], "{ kind = \"cyclic\", period = \"20 ms\" }"),
+            flow("other", [2, 1], other)
         );
         fs::write(folder.path().join("two.toml"), text).unwrap();
         let vary = ["predict", "two.toml", "--no-save", "--vary", "flow.bounded.size=100 B,200 B"];
