@@ -240,7 +240,10 @@ fn the_experiments_of_tr_88_04_run_between_two_namespaces() {
     for trial in of_type("trial") {
         assert_eq!(trial["values"].as_array().unwrap().len(), 6, "{trial}");
         let numbers = ["low", "median", "high"].map(|name| trial[name].as_f64().unwrap());
-        assert!(0.0 < numbers[0] && numbers[0] < numbers[2] && numbers.is_sorted(), "{trial}");
+        // On a busy host a trial may be cut off before a message has arrived, which its record says.
+        let is_cut = trial["cut"].as_array().unwrap().iter().any(|is_cut| *is_cut == true);
+        assert!(is_cut || 0.0 < numbers[0], "{trial}");
+        assert!(numbers[0] < numbers[2] && numbers.is_sorted(), "{trial}");
         if trial["question"] == "throughput" {
             let octets = trial["octets"].as_u64().unwrap();
             assert!(trial["messages"][0].as_u64().unwrap() * octets >= 20_000, "{trial}");
