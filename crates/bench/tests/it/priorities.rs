@@ -9,7 +9,7 @@ use bench::scenario;
 /// network 4 of a tag.
 const BULK_OCTETS: u64 = 1_400;
 
-/// A station that sends another bulk datagrams, which sends some back where it is told to, and a request of the first every
+/// A station that sends another bulk datagrams, which sends some back where `bulk_back` says so, and a request of the first every
 /// 10 ms; what became of the requests.
 fn requests(medium: &str, service: &str, priority: u8, bulk_back: bool) -> FlowSample {
     let bulk = |name: &str, from: u8| {

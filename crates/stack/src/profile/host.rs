@@ -9,10 +9,10 @@
 //!           └─ 802.3, 802.5 … ───┘
 //! ```
 //!
-//! A host above a MAC with one queue hands it one frame at a time where it has sockets or is told to
-//! ([`Host::above`]), so that the most urgent frame waits for at most one frame of its own station: by priority,
-//! messages first among equals. A MAC with queues by priority gets every frame at once ([`MacQueues`]). What the further SAPs send is
-//! little and keeps sessions alive: it goes first, and does not wait for that one frame.
+//! A host above a MAC with one queue hands it one frame at a time where it has sockets, or where [`Host::above`] asks
+//! for it, so that the most urgent frame waits for at most one frame of its own station: by priority, messages first
+//! among equals. A MAC with queues by priority gets every frame at once ([`MacQueues`]). What the further SAPs send
+//! is little and keeps sessions alive: it goes first, and does not wait for that one frame.
 
 mod crossing;
 mod frames;
